@@ -1,0 +1,21 @@
+// The addon's entry: everything that TypeScript can call, gathered.
+#include <c10/util/Logging.h>
+
+#include "autograd.h"
+#include "door.h"
+#include "handles.h"
+#include "node.h"
+#include "random.h"
+#include "runtime.h"
+#include "tensors.h"
+
+NAPI_MODULE_INIT() {
+  using namespace openmanus;
+  registerHandles(env, exports);
+  registerDoor(env, exports);
+  registerTensors(env, exports);
+  registerAutograd(env, exports);
+  registerRandom(env, exports);
+  registerRuntime(env, exports);
+  return exports;
+}

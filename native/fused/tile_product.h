@@ -1,0 +1,81 @@
+/// @file The matrix product of small tiles that are already in cache: the inner loop of attention
+/// and of token log-probabilities.
+///
+///   c[row][lane] (+)= sum over k of a(row, k) * b[k][lane]
+///
+/// `a` is read one number at a time, so it may lie either way round (row_stride, k_stride); `b` and
+/// `c` are read and written in vectors along `lane`, which is contiguous in both. Blocks of up to
+/// six rows by two (or four) vectors of results stay in registers over the whole sum.
+#pragma once
+
+#include <algorithm>
+
+#include "vector.h"
+
+namespace openmanus::fused {
+
+/// The left factor: element (row, k) is at data[row * row_stride + k * k_stride].
+template <typename T>
+struct Left {
+  const T* data;
+  int64_t row_stride;
+  int64_t k_stride;
+};
+
+constexpr int block_rows = 6;
+constexpr int block_vectors = vector_registers == 32 ? 4 : 2;
+
+/// Results that stay in registers together, along the lanes.
+template <typename T>
+constexpr int block_lanes = block_vectors * lanes<T>;
+
+template <int rows, int vectors, typename T>
+inline void block_product(
+    Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t depth, bool add) {
+  Vector<T> sums[rows][vectors];
+#pragma GCC unroll 6
+  for (int row = 0; row < rows; ++row)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) sums[row][v] = Vector<T>{};
+  const T* left = a.data;
+  for (int64_t k = 0; k < depth; ++k) {
+    Vector<T> right[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      right[v] = load(b + v * lanes<T>);
+      keep_in_register(right[v]);
+    }
+#pragma GCC unroll 6
+    for (int row = 0; row < rows; ++row) {
+      const T factor = left[row * a.row_stride];
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) sums[row][v] += factor * right[v];
+    }
+    left += a.k_stride;
+    b += b_stride;
+  }
+#pragma GCC unroll 6
+  for (int row = 0; row < rows; ++row)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      T* place = c + row * c_stride + v * lanes<T>;
+      store(place, add ? load(place) + sums[row][v] : sums[row][v]);
+    }
+}
+
+/// block_product with a number of rows known only at run time.
+template <int vectors, typename T>
+inline void block_product(
+    int64_t rows, Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t depth,
+    bool add) {
+  switch (rows) {
+    case 6: return block_product<6, vectors>(a, b, b_stride, c, c_stride, depth, add);
+    case 5: return block_product<5, vectors>(a, b, b_stride, c, c_stride, depth, add);
+    case 4: return block_product<4, vectors>(a, b, b_stride, c, c_stride, depth, add);
+    case 3: return block_product<3, vectors>(a, b, b_stride, c, c_stride, depth, add);
+    case 2: return block_product<2, vectors>(a, b, b_stride, c, c_stride, depth, add);
+    case 1: return block_product<1, vectors>(a, b, b_stride, c, c_stride, depth, add);
+  }
+}
+
+} // namespace openmanus::fused
