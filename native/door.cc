@@ -114,7 +114,8 @@ struct StackScope {
 
 void pushArguments(const Call& call, const Operator& op, torch::jit::Stack& stack) {
   const napi_env env = call.env;
-  const size_t given = call.count - 1;
+  size_t given = call.count - 1;
+  while (given > op.arguments.size() && typeOf(env, call[given]) == napi_undefined) --given;
   if (given > op.arguments.size())
     throw ArgumentError(op.name + ": takes " + std::to_string(op.arguments.size()) +
                         " arguments, got " + std::to_string(given));

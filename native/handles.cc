@@ -196,6 +196,14 @@ napi_value liveBytes(const Call& call) {
   return numberValue(call.env, bytes);
 }
 
+// Tells V8 about memory that only its garbage collector can free, so that it collects in time.
+napi_value adjustExternalMemory(const Call& call) {
+  int64_t total;
+  check(call.env, napi_adjust_external_memory(
+                      call.env, toInteger(call.env, call[0], "bytes"), &total));
+  return numberValue(call.env, static_cast<double>(total));
+}
+
 }  // namespace
 
 bool isHandle(double number) {
@@ -268,6 +276,7 @@ void registerHandles(napi_env env, napi_value exports) {
   OPENMANUS_EXPORT(endScope);
   OPENMANUS_EXPORT(liveTensors);
   OPENMANUS_EXPORT(liveBytes);
+  OPENMANUS_EXPORT(adjustExternalMemory);
 }
 
 }  // namespace openmanus

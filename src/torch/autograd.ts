@@ -1,0 +1,217 @@
+/**
+ * @file Gradients: backward, gradients of outputs with respect to inputs, and the modes that say
+ * what is recorded.
+ *
+ * Both walk through checkpointed segments (checkpoint.ts): libtorch's engine goes back to a segment's
+ * outputs, which are leaves to it; the segment is then computed again with recording on, the engine
+ * goes back through that, and on from the segment's inputs. No JavaScript runs inside the engine, so
+ * this works on any device and from any of its threads.
+ */
+import { pendingSegments, type Segment } from "./checkpoint.ts";
+import { tidy } from "./lifetime.ts";
+import { type Handle, native } from "./native.ts";
+import type { Dtype } from "./tensor/core.ts";
+import { wrap } from "./tensor/core.ts";
+import type { Tensor } from "./tensor/tensor.ts";
+
+/** Runs a function without recording for gradients. */
+export function noGrad<Result>(body: () => Result): Result {
+  return withGradMode(false, body);
+}
+
+/** Runs a function with recording on, also inside `noGrad`. */
+export function enableGrad<Result>(body: () => Result): Result {
+  return withGradMode(true, body);
+}
+
+function withGradMode<Result>(enabled: boolean, body: () => Result): Result {
+  const before = native.setGradMode(enabled);
+  try {
+    return body();
+  } finally {
+    native.setGradMode(before);
+  }
+}
+
+export function isGradEnabled(): boolean {
+  return native.gradMode();
+}
+
+export interface BackwardOptions {
+  /** Gradients of the outputs; needed unless the outputs are scalars. */
+  gradients?: readonly Tensor[];
+  /** Keep the graph for another backward. */
+  retainGraph?: boolean;
+}
+
+/** Adds the gradients of the outputs to `grad` of every leaf that they depend on. */
+export function backward(outputs: Tensor | readonly Tensor[], options: BackwardOptions = {}): void {
+  const list = handlesOf(outputs);
+  const gradients = options.gradients ? handlesOf(options.gradients) : null;
+  const segments = pendingSegments();
+  const retain = options.retainGraph === true;
+  native.backward(list, gradients, retain || segments.length > 0, null);
+  for (const segment of segments.reverse()) backThroughSegment(segment, retain);
+}
+
+function backThroughSegment(segment: Segment, retain: boolean): void {
+  tidy(() => {
+    const gradients = segment.outputs.map((output) => output.grad);
+    if (gradients.every((gradient) => gradient === null)) return;
+    const { outputs, inputs } = segment.recompute();
+    native.backward(...reached(outputs, gradients.map(orNull)), false, null);
+    // What came back to the copies of the inputs goes on into the graph before the segment.
+    const entries: Tensor[] = [];
+    const entryGradients: Handle[] = [];
+    for (const [i, input] of inputs.entries()) {
+      const gradient = input.requiresGrad ? input.grad : null;
+      if (gradient === null) continue;
+      entries.push(segment.entries[i]!);
+      entryGradients.push(gradient.handle);
+    }
+    if (entries.length > 0) native.backward(handlesOf(entries), entryGradients, true, null);
+    for (const output of segment.outputs) output.grad = null;
+    if (!retain) segment.release();
+  });
+}
+
+/** Outputs that a gradient reached, with those gradients. */
+function reached(
+  outputs: readonly Tensor[],
+  gradients: readonly (Handle | null)[],
+): [Handle[], Handle[]] {
+  const kept: [Handle[], Handle[]] = [[], []];
+  for (const [i, gradient] of gradients.entries()) {
+    const output = outputs[i]!;
+    if (gradient === null || !output.requiresGrad) continue;
+    kept[0].push(output.handle);
+    kept[1].push(gradient);
+  }
+  return kept;
+}
+
+export interface GradOptions {
+  gradients?: readonly Tensor[];
+  retainGraph?: boolean;
+  /** Record the gradients' own computation, for second derivatives (not through checkpoints). */
+  createGraph?: boolean;
+  /** Give null for inputs that the outputs do not depend on, instead of an error. */
+  allowUnused?: boolean;
+}
+
+/** The gradients of the outputs with respect to the inputs; nobody's `grad` changes. */
+export function grad(
+  outputs: Tensor | readonly Tensor[],
+  inputs: readonly Tensor[],
+  options: GradOptions & { allowUnused: true },
+): (Tensor | null)[];
+export function grad(
+  outputs: Tensor | readonly Tensor[],
+  inputs: readonly Tensor[],
+  options?: GradOptions,
+): Tensor[];
+export function grad(
+  outputs: Tensor | readonly Tensor[],
+  inputs: readonly Tensor[],
+  options: GradOptions = {},
+): (Tensor | null)[] {
+  const given = options.gradients ? handlesOf(options.gradients) : null;
+  const create = options.createGraph === true;
+  const segments = pendingSegments();
+  if (segments.length === 0)
+    return native
+      .gradients(
+        handlesOf(outputs),
+        handlesOf(inputs),
+        given,
+        options.retainGraph === true || create,
+        create,
+        options.allowUnused === true,
+      )
+      .map((handle) => (handle === null ? null : wrap(handle)));
+  if (create) throw new Error("grad: second derivatives do not go through checkpointed segments");
+  return tidy(() => {
+    const found = gradThroughSegments(handlesOf(outputs), inputs, given, segments);
+    if (options.retainGraph !== true) for (const segment of segments) segment.release();
+    if (options.allowUnused !== true && found.includes(null))
+      throw new Error(
+        `grad: input ${found.indexOf(null)} is not used by the outputs; say allowUnused for null`,
+      );
+    return found;
+  });
+}
+
+function gradThroughSegments(
+  outputs: Handle[],
+  inputs: readonly Tensor[],
+  given: Handle[] | null,
+  segments: readonly Segment[],
+): (Tensor | null)[] {
+  const targets = [...inputs, ...segments.flatMap((segment) => segment.outputs)];
+  const totals = new Map<Tensor, Tensor>();
+  const collect = (from: Handle[], gradients: Handle[] | null, to: readonly Tensor[]) => {
+    const results = native.gradients(from, handlesOf(to), gradients, true, false, true);
+    for (const [i, handle] of results.entries()) {
+      if (handle === null) continue;
+      const before = totals.get(to[i]!);
+      totals.set(to[i]!, before ? before.add(wrap(handle)) : wrap(handle));
+    }
+  };
+  collect(outputs, given, targets);
+  for (const segment of [...segments].reverse()) {
+    const gradients = segment.outputs.map((output) => totals.get(output)?.handle ?? null);
+    if (gradients.every((gradient) => gradient === null)) continue;
+    const again = segment.recompute();
+    const differentiable = again.inputs.filter((input) => input.requiresGrad);
+    collect(...reached(again.outputs, gradients), [...inputs, ...differentiable]);
+    for (const [i, input] of again.inputs.entries()) {
+      const gradient = totals.get(input);
+      if (gradient) collect([segment.entries[i]!.handle], [gradient.handle], targets);
+    }
+  }
+  return inputs.map((input) => totals.get(input) ?? null);
+}
+
+function handlesOf(tensors: Tensor | readonly Tensor[]): Handle[] {
+  return Array.isArray(tensors)
+    ? tensors.map((tensor: Tensor) => tensor.handle)
+    : [(tensors as Tensor).handle];
+}
+
+function orNull(tensor: Tensor | null): Handle | null {
+  return tensor === null ? null : tensor.handle;
+}
+
+export interface AutocastOptions {
+  dtype?: Extract<Dtype, "bfloat16" | "float16">;
+  device?: "cpu" | "cuda";
+  enabled?: boolean;
+}
+
+/**
+ * Runs a function in mixed precision: matrix products in the lower dtype, what needs range or
+ * precision in float32. Backward belongs outside.
+ */
+export function autocast<Result>(options: AutocastOptions, body: () => Result): Result {
+  const device = options.device ?? "cpu";
+  const before = native.setAutocast(device, options.enabled ?? true, options.dtype ?? "bfloat16");
+  try {
+    return body();
+  } finally {
+    native.setAutocast(device, ...before);
+    if (!before[0]) native.clearAutocastCache();
+  }
+}
+
+/**
+ * Runs a function and stops at the operator that first produces a NaN, forward or backward, with an
+ * error that names it. Every result is looked at: for finding a fault, not for every day.
+ */
+export function detectAnomaly<Result>(body: () => Result): Result {
+  const before = native.setAnomalyMode(true);
+  try {
+    return body();
+  } finally {
+    native.setAnomalyMode(before);
+  }
+}

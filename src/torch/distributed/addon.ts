@@ -1,0 +1,2 @@
+/** @file The process-group functions of the addon. */
+export type ProcessGroupAddon = {};

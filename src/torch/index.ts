@@ -1,0 +1,20 @@
+/**
+ * @file The door of the torch room: tensors, autograd, randomness, optimisers, process groups.
+ */
+export * from "./autograd.ts";
+export { type CheckpointOptions, checkpoint } from "./checkpoint.ts";
+export * from "./creation.ts";
+export * from "./distributed/index.ts";
+export * from "./functions.ts";
+export * from "./fused.ts";
+export { derivedGenerator, deriveSeed, Generator } from "./generator.ts";
+export { dispose, keep, memory, type TensorTree, tidy } from "./lifetime.ts";
+export type { OperatorDescription, RuntimeInfo, TypedArray } from "./native.ts";
+export { type Argument, call, describeOperator, operatorNames, type Result } from "./operator.ts";
+export * from "./optimizers/index.ts";
+export { runtimeInfo, setThreads, threads } from "./runtime.ts";
+export type { Operand } from "./tensor/arithmetic.ts";
+export type { Device, Dtype, Nested } from "./tensor/core.ts";
+export type { Reduction } from "./tensor/network.ts";
+export type { Dimensions, ValuesAndIndices } from "./tensor/reduction.ts";
+export { Tensor } from "./tensor/tensor.ts";

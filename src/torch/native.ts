@@ -1,0 +1,136 @@
+/**
+ * @file The addon's functions as TypeScript sees them, and its loading.
+ *
+ * Nothing outside src/torch calls these: tensors are bare handles here, and lifetimes are the
+ * caller's business.
+ */
+import { createRequire } from "node:module";
+import { availableThreads, cpuFeatures, locateAddon, openblasCoreType } from "../setup/index.ts";
+import type { ProcessGroupAddon } from "./distributed/addon.ts";
+
+/** A tensor or generator on the native side: a number from a range that no computation uses. */
+export type Handle = number;
+
+/** What an operator takes, as its schema says. */
+export interface OperatorDescription {
+  /** With the overload: `aten::add.Tensor`. */
+  name: string;
+  schema: string;
+  arguments: { name: string; type: string; hasDefault: boolean; keywordOnly: boolean }[];
+  /** Types of the results, as the schema writes them. */
+  returns: string[];
+}
+
+export interface RuntimeInfo {
+  version: string;
+  config: string;
+  parallel: string;
+  openblasKernel?: string;
+  openblasConfig?: string;
+  hasMkl: boolean;
+  hasOneDnn: boolean;
+  hasCuda: boolean;
+  cudaDevices: number;
+  cxx11Abi: boolean;
+}
+
+export type TypedArray =
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
+  | Int32Array
+  | Int16Array
+  | Int8Array
+  | Uint8Array;
+
+export interface NativeAddon extends ProcessGroupAddon {
+  // The door.
+  findOperator(name: string, overload: string): number;
+  describeOperator(operator: number): OperatorDescription;
+  operatorNames(): string[];
+  call(operator: number, ...values: unknown[]): unknown;
+
+  // Lifetimes.
+  release(handle: Handle): boolean;
+  keep(handle: Handle): boolean;
+  isLive(handle: Handle): boolean;
+  beginScope(): void;
+  endScope(survivors?: Handle[]): void;
+  liveTensors(): number;
+  liveBytes(): number;
+  adjustExternalMemory(bytes: number): number;
+
+  // Facts and data.
+  shape(handle: Handle): number[];
+  strides(handle: Handle): number[];
+  dtype(handle: Handle): string;
+  device(handle: Handle): string;
+  elementCount(handle: Handle): number;
+  isContiguous(handle: Handle): boolean;
+  sharesStorage(a: Handle, b: Handle): boolean;
+  fromBuffer(
+    buffer: ArrayBufferLike,
+    byteOffset: number,
+    shape: readonly number[],
+    dtype: string,
+    share: boolean,
+  ): Handle;
+  mapFile(path: string, mode: "private" | "shared"): Handle;
+  readValues(handle: Handle): TypedArray;
+  shareValues(handle: Handle): TypedArray;
+  readNumbers(handle: Handle): Float64Array;
+
+  // Autograd.
+  backward(
+    outputs: Handle[],
+    gradients: (Handle | null)[] | null,
+    retainGraph: boolean,
+    inputs: Handle[] | null,
+  ): void;
+  gradients(
+    outputs: Handle[],
+    inputs: Handle[],
+    outputGradients: (Handle | null)[] | null,
+    retainGraph: boolean,
+    createGraph: boolean,
+    allowUnused: boolean,
+  ): (Handle | null)[];
+  requiresGrad(handle: Handle): boolean;
+  setRequiresGrad(handle: Handle, value: boolean): void;
+  isLeaf(handle: Handle): boolean;
+  gradient(handle: Handle): Handle | null;
+  setGradient(handle: Handle, gradient: Handle | null): void;
+  setGradMode(enabled: boolean): boolean;
+  gradMode(): boolean;
+  setAutocast(device: string, enabled: boolean, dtype: string): [boolean, string];
+  clearAutocastCache(): void;
+  setAnomalyMode(enabled: boolean): boolean;
+
+  // Randomness.
+  newGenerator(device: string, seed: number | bigint): Handle;
+  seedGenerator(handle: Handle, seed: number | bigint): void;
+  seedDefaultGenerators(seed: number | bigint): void;
+  generatorState(handle: Handle): Handle;
+  setGeneratorState(handle: Handle, state: Handle): void;
+
+  // The machine.
+  setThreads(count: number): void;
+  threads(): number;
+  runtimeInfo(): RuntimeInfo;
+}
+
+/**
+ * Loads the addon, and with it libtorch. What must be in the environment before the libraries load
+ * is set first: OpenBLAS reads its kernel choice once, when it is loaded.
+ */
+function load(): NativeAddon {
+  const { addon } = locateAddon();
+  const coreType = openblasCoreType(cpuFeatures());
+  if (coreType !== undefined) process.env.OPENBLAS_CORETYPE ??= coreType;
+  const loaded = createRequire(import.meta.url)(addon) as NativeAddon;
+  const threads = Number(process.env.OMP_NUM_THREADS);
+  loaded.setThreads(Number.isInteger(threads) && threads > 0 ? threads : availableThreads());
+  return loaded;
+}
+
+export const native: NativeAddon = load();

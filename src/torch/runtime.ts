@@ -1,0 +1,19 @@
+/**
+ * @file The machine as libtorch sees it: threads, devices, BLAS.
+ */
+import { native, type RuntimeInfo } from "./native.ts";
+
+/** How many threads one operator uses. */
+export function threads(): number {
+  return native.threads();
+}
+
+/** Sets how many threads one operator uses, in libtorch and in the BLAS below it. */
+export function setThreads(count: number): void {
+  native.setThreads(count);
+}
+
+/** libtorch's version and build, BLAS kernels, devices. */
+export function runtimeInfo(): RuntimeInfo {
+  return native.runtimeInfo();
+}
