@@ -11,6 +11,7 @@ export { derivedGenerator, deriveSeed, Generator } from "./generator.ts";
 export { dispose, keep, memory, type TensorTree, tidy } from "./lifetime.ts";
 export type { OperatorDescription, RuntimeInfo, TypedArray } from "./native.ts";
 export { type Argument, call, describeOperator, operatorNames, type Result } from "./operator.ts";
+export { best, measureGemm, measureOperator } from "./measure.ts";
 export * from "./optimizers/index.ts";
 export { runtimeInfo, setThreads, threads } from "./runtime.ts";
 export type { Operand } from "./tensor/arithmetic.ts";

@@ -31,6 +31,9 @@ export interface RuntimeInfo {
   hasOneDnn: boolean;
   hasCuda: boolean;
   cudaDevices: number;
+  /** Process-group backends that this build has. */
+  hasGloo: boolean;
+  hasNccl: boolean;
   cxx11Abi: boolean;
 }
 
@@ -120,13 +123,22 @@ export interface NativeAddon extends ProcessGroupAddon {
 }
 
 /**
- * Loads the addon, and with it libtorch. What must be in the environment before the libraries load
- * is set first: OpenBLAS reads its kernel choice once, when it is loaded.
+ * What the libraries read from the environment once, when they are loaded; a user's own setting
+ * stands.
  */
-function load(): NativeAddon {
-  const { addon } = locateAddon();
+function prepareEnvironment(): void {
   const coreType = openblasCoreType(cpuFeatures());
   if (coreType !== undefined) process.env.OPENBLAS_CORETYPE ??= coreType;
+  // OpenMP's idle threads spin for a millisecond by default before they sleep. That is fast on an
+  // idle machine, but when cores are shared the spinning threads take the time of those that would
+  // work: a training step became 30 times slower beside one compiler. A short spin loses neither.
+  if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= "10000";
+}
+
+/** Loads the addon, and with it libtorch. */
+function load(): NativeAddon {
+  const { addon } = locateAddon();
+  prepareEnvironment();
   const loaded = createRequire(import.meta.url)(addon) as NativeAddon;
   const threads = Number(process.env.OMP_NUM_THREADS);
   loaded.setThreads(Number.isInteger(threads) && threads > 0 ? threads : availableThreads());
