@@ -1,0 +1,16 @@
+/**
+ * @file `npm run setup`: runs the set-up and prints what it does. bin/bootstrap.mjs starts it, with
+ * the lock held, when something may have changed since the last time.
+ */
+
+import { SetupError } from "./errors.ts";
+import { setUp } from "./setup.ts";
+
+try {
+  const { libtorch } = await setUp({ report: (line) => console.log(`setup: ${line}`) });
+  console.log(`setup: ready, libtorch ${libtorch.version} (${libtorch.origin})`);
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  console.error(`setup: ${error.message}`);
+  process.exitCode = 1;
+}

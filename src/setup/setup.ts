@@ -1,0 +1,130 @@
+/**
+ * @file The whole set-up, top to bottom: libtorch, compiler, build, stamp.
+ */
+
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { COMPILER_PACKAGES, installPackages, LIBTORCH_PACKAGES } from "./apt.ts";
+import { buildAddon } from "./build.ts";
+import { type Run, runCommand } from "./command.ts";
+import { findCompiler, GPU_FILES } from "./compiler.ts";
+import { cpuFeatures, cpuKey } from "./cpu.ts";
+import { HOW_TO_GET_LIBTORCH, SetupError } from "./errors.ts";
+import { takeFacts } from "./facts.ts";
+import { walk } from "./files.ts";
+import { findLibtorch } from "./find.ts";
+import { nodeHeaders } from "./headers.ts";
+import { pruneBuilds } from "./prune.ts";
+import { buildFolder, PACKAGE_ROOT, type Stamp, stampPath, writeStamp } from "./stamp.ts";
+import { availableThreads } from "./threads.ts";
+
+export interface SetupOptions {
+  readonly root?: string;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly run?: Run;
+  readonly report?: (line: string) => void;
+}
+
+/** One compiler of a file that includes all of ATen takes about this much memory, in bytes. */
+const COMPILER_MEMORY = 1e9;
+
+/** Leaves a built addon and the stamp that names it, or throws a SetupError that says what to do. */
+export async function setUp(options: SetupOptions = {}): Promise<Stamp> {
+  const root = options.root ?? PACKAGE_ROOT;
+  const environment = options.environment ?? process.env;
+  const run = options.run ?? runCommand;
+  const report = options.report ?? (() => {});
+  const install = (names: readonly string[]) =>
+    installPackages(names, { run, report, userId: process.getuid?.() ?? -1 });
+  if (process.platform !== "linux") {
+    throw new SetupError(
+      `openmanus-rl runs on Linux; this is ${process.platform}. A Linux container or WSL will do.`,
+    );
+  }
+
+  let search = await findLibtorch({ environment, run });
+  if (search.libtorch === undefined) {
+    for (const note of search.notes) report(note);
+    await install(LIBTORCH_PACKAGES);
+    search = await findLibtorch({ environment, run });
+  } else if (search.libtorch.origin === "system" && search.libtorch.glooHeaders === null) {
+    // Worth a try, not worth a failure: only process groups need it, and the lines below say so.
+    await install(["libgloo-dev"]).catch(() => {});
+    search = await findLibtorch({ environment, run });
+  }
+  const { libtorch } = search;
+  for (const note of search.notes) report(note);
+  if (libtorch === undefined) {
+    throw new SetupError(
+      `There is no usable libtorch, even after installing packages.\n${HOW_TO_GET_LIBTORCH}`,
+    );
+  }
+  if (libtorch.glooHeaders === null) {
+    report(
+      "no Gloo headers: built without process groups (to have them: apt-get install libgloo-dev)",
+    );
+  }
+
+  let compiler = await findCompiler(environment, run);
+  if (compiler === undefined) {
+    await install(COMPILER_PACKAGES);
+    compiler = await findCompiler(environment, run);
+  }
+  if (compiler === undefined) {
+    throw new SetupError("There is no C++ compiler. Install g++, then run: npm run setup");
+  }
+
+  const sources = join(root, "native");
+  const native = walk(sources);
+  const facts = takeFacts(
+    [
+      ...native.folders,
+      ...native.files,
+      ...walk(join(root, "src/setup")).files,
+      ...[join(root, "package-lock.json"), join(root, "node_modules/.package-lock.json")],
+      ...pyenvFiles(root, environment),
+      ...search.watched,
+      ...(libtorch.glooHeaders ? [join(libtorch.glooHeaders, "gloo")] : ["/usr/include/gloo"]),
+      ...GPU_FILES,
+      compiler.path,
+    ],
+    environment,
+  );
+
+  const cpu = cpuKey(cpuFeatures());
+  const linkCuda = libtorch.cuda && GPU_FILES.some((path) => existsSync(path));
+  const build = await buildAddon({
+    target: { libtorch, nodeHeaders: nodeHeaders(), sources, linkCuda },
+    compiler,
+    folder: buildFolder(root),
+    cpu,
+    jobs: Math.max(1, Math.min(availableThreads(), Math.floor(freeMemory() / COMPILER_MEMORY))),
+    run,
+    report,
+  });
+  const stamp: Stamp = {
+    addon: build.addon,
+    libtorch,
+    linkedCuda: linkCuda,
+    nodeAbi: process.versions.modules,
+    cpu,
+    sourceHash: build.sourceHash,
+    compiler: compiler.version,
+    facts,
+  };
+  writeStamp(stampPath(root, environment.OPENMANUS_LIBTORCH), stamp);
+  pruneBuilds(buildFolder(root), build.addon);
+  return stamp;
+}
+
+/** pyenv's python3 is one script for every version; these files choose which one it runs. */
+function pyenvFiles(root: string, environment: Readonly<Record<string, string | undefined>>) {
+  const pyenv = environment.PYENV_ROOT ?? join(homedir(), ".pyenv");
+  return [join(pyenv, "version"), join(root, ".python-version")];
+}
+
+/** In bytes, with a container's limit counted where this Node can (from 20.13). */
+function freeMemory(): number {
+  return process.availableMemory?.() ?? Number.POSITIVE_INFINITY;
+}

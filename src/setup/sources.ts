@@ -1,0 +1,42 @@
+/**
+ * @file The C++ sources of the addon, and what each depends on among our own headers.
+ */
+
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { SetupError } from "./errors.ts";
+import { hashOf, isFile, walk } from "./files.ts";
+
+export interface Source {
+  readonly path: string;
+  /** Relative to the sources' folder, for messages. */
+  readonly name: string;
+  /** Changes when the file or any of our headers that it includes changes. */
+  readonly hash: string;
+}
+
+export function listSources(folder: string): Source[] {
+  const paths = walk(folder).files.filter((path) => path.endsWith(".cc"));
+  if (paths.length === 0) {
+    throw new SetupError(`No C++ sources (*.cc) in ${folder}; is the checkout complete?`);
+  }
+  return paths.map((path) => ({
+    path,
+    name: relative(folder, path),
+    hash: hashOf(...withHeaders(path, folder).map((file) => readFileSync(file, "utf8"))),
+  }));
+}
+
+/** The file and, transitively, every header of ours that it includes with #include "…". */
+function withHeaders(path: string, folder: string, seen: Set<string> = new Set()): string[] {
+  if (seen.has(path)) return [];
+  seen.add(path);
+  const includes = readFileSync(path, "utf8").matchAll(/^[ \t]*#[ \t]*include[ \t]*"([^"]+)"/gm);
+  return [
+    path,
+    ...[...includes].flatMap(([, name]) => {
+      const header = [join(dirname(path), name!), join(folder, name!)].find(isFile);
+      return header ? withHeaders(header, folder, seen) : [];
+    }),
+  ];
+}
