@@ -11,6 +11,7 @@ export interface Benchmark {
 }
 
 const BENCHMARKS: Record<string, () => Promise<Benchmark>> = {
+  algorithms: async () => (await import("./algorithms.ts")).algorithms,
   engine: async () => (await import("./engine.ts")).engine,
 };
 

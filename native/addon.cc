@@ -5,6 +5,7 @@
 #include "door.h"
 #include "handles.h"
 #include "node.h"
+#include "process_group.h"
 #include "random.h"
 #include "runtime.h"
 #include "tensors.h"
@@ -17,5 +18,6 @@ NAPI_MODULE_INIT() {
   registerAutograd(env, exports);
   registerRandom(env, exports);
   registerRuntime(env, exports);
+  registerProcessGroups(env, exports);
   return exports;
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
+#include <torch/version.h>
 
 #include "handles.h"
 
@@ -14,13 +15,41 @@ thread_local bool enabled = false;
 bool hasNan(const at::Tensor& tensor) {
   if (!tensor.defined() || !at::isFloatingType(tensor.scalar_type()) || tensor.numel() == 0)
     return false;
-  at::NoGradGuard guard;
+  c10::NoGradGuard guard;
   return at::isnan(tensor.detach()).any().item<bool>();
 }
+
+bool isAnomalyTrace(const std::string& message) {
+  return message.rfind("Error detected in", 0) == 0;
+}
+
+#if TORCH_VERSION_MAJOR >= 2
+struct QuietHandler : c10::WarningHandler {
+  void process(const c10::Warning& warning) override {
+    if (!isAnomalyTrace(warning.msg())) c10::WarningHandler::process(warning);
+  }
+};
+using HandlerGuard = c10::WarningUtils::WarningHandlerGuard;
+#else
+struct QuietHandler : c10::WarningHandler {
+  void process(const c10::SourceLocation& place, const std::string& message,
+               const bool verbatim) override {
+    if (!isAnomalyTrace(message)) c10::WarningHandler::process(place, message, verbatim);
+  }
+};
+using HandlerGuard = c10::Warning::WarningHandlerGuard;
+#endif
 
 }  // namespace
 
 bool anomalyDetection() { return enabled; }
+
+void withoutAnomalyTrace(const std::function<void()>& body) {
+  if (!enabled) return body();
+  QuietHandler handler;
+  HandlerGuard guard(&handler);
+  body();
+}
 
 void setAnomalyDetection(bool value) {
   enabled = value;

@@ -185,6 +185,9 @@ Argument argumentOf(const c10::Argument& schema) {
   // The real type says ScalarType where the plain one says int.
   c10::TypePtr type = schema.real_type();
   argument.type = type->str();
+  // A SymInt is an int to anyone who does not trace shapes.
+  for (size_t at; (at = argument.type.find("SymInt")) != std::string::npos;)
+    argument.type.replace(at, 6, "int");
   argument.optional = type->kind() == TypeKind::OptionalType;
   if (argument.optional) type = type->castRaw<c10::OptionalType>()->getElementType();
   argument.kind = kindOf(type);

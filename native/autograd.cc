@@ -33,7 +33,9 @@ napi_value backward(const Call& call) {
   const auto gradients = optionalTensors(env, call[1], "backward");
   const bool retainGraph = toBool(env, call[2], "retainGraph");
   const auto inputs = optionalTensors(env, call[3], "inputs");
-  torch::autograd::backward(outputs, gradients, retainGraph, /*create_graph=*/false, inputs);
+  withoutAnomalyTrace([&] {
+    torch::autograd::backward(outputs, gradients, retainGraph, /*create_graph=*/false, inputs);
+  });
   return undefinedValue(env);
 }
 
@@ -43,9 +45,14 @@ napi_value gradients(const Call& call) {
   const auto outputs = tensorsOf(env, call[0], "grad");
   const auto inputs = tensorsOf(env, call[1], "grad");
   const auto outputGradients = optionalTensors(env, call[2], "grad");
-  const auto results =
-      torch::autograd::grad(outputs, inputs, outputGradients, toBool(env, call[3], "retainGraph"),
-                            toBool(env, call[4], "createGraph"), toBool(env, call[5], "allowUnused"));
+  const bool retainGraph = toBool(env, call[3], "retainGraph");
+  const bool createGraph = toBool(env, call[4], "createGraph");
+  const bool allowUnused = toBool(env, call[5], "allowUnused");
+  std::vector<at::Tensor> results;
+  withoutAnomalyTrace([&] {
+    results = torch::autograd::grad(outputs, inputs, outputGradients, retainGraph, createGraph,
+                                    allowUnused);
+  });
   const napi_value array = newArray(env, results.size());
   for (size_t i = 0; i < results.size(); ++i) setElement(env, array, i, handleValue(env, results[i]));
   return array;
@@ -57,12 +64,18 @@ napi_value requiresGrad(const Call& call) {
 
 napi_value setRequiresGrad(const Call& call) {
   const at::Tensor& tensor = tensorOf(call.env, call[0], "setRequiresGrad");
-  tensor.set_requires_grad(toBool(call.env, call[1], "setRequiresGrad"));
+  // Not set_requires_grad, which ignores the wish silently when the tensor is not a leaf.
+  tensor.__dispatch_requires_grad_(toBool(call.env, call[1], "setRequiresGrad"));
   return undefinedValue(call.env);
 }
 
 napi_value isLeaf(const Call& call) {
   return boolValue(call.env, tensorOf(call.env, call[0], "isLeaf").is_leaf());
+}
+
+// How often the values were changed in place.
+napi_value version(const Call& call) {
+  return numberValue(call.env, tensorOf(call.env, call[0], "version")._version());
 }
 
 napi_value gradient(const Call& call) {
@@ -166,6 +179,7 @@ void registerAutograd(napi_env env, napi_value exports) {
   OPENMANUS_EXPORT(requiresGrad);
   OPENMANUS_EXPORT(setRequiresGrad);
   OPENMANUS_EXPORT(isLeaf);
+  OPENMANUS_EXPORT(version);
   OPENMANUS_EXPORT(gradient);
   OPENMANUS_EXPORT(setGradient);
   OPENMANUS_EXPORT(setGradMode);

@@ -4,10 +4,11 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <map>
+#include <deque>
 
 #include "anomaly.h"
 #include "arguments.h"
+#include "dtypes.h"
 #include "handles.h"
 
 namespace openmanus {
@@ -19,12 +20,13 @@ struct Operator {
   c10::OperatorHandle handle;
   std::vector<Argument> arguments;
   std::vector<size_t> written;  // arguments that the operator writes to and returns
+  bool returnsDtype;            // as its only result: aten::result_type and its kin
   bool uninitialised;           // aten::empty and its kin: a NaN in the result means nothing
 };
 
-// Operators that were looked up, by the index that JavaScript holds. They are never removed.
-std::vector<Operator>& operators() {
-  thread_local auto* instance = new std::vector<Operator>();
+// Operators that were looked up, by the index that JavaScript holds. They are never removed nor moved.
+std::deque<Operator>& operators() {
+  thread_local auto* instance = new std::deque<Operator>();
   return *instance;
 }
 
@@ -39,10 +41,12 @@ napi_value findOperator(const Call& call) {
   const std::string overload = toString(call.env, call[1], "overload name");
   const auto found = c10::Dispatcher::singleton().findSchema({name, overload});
   if (!found) return numberValue(call.env, -1);
-  Operator entry{overload.empty() ? name : name + "." + overload, *found, {}, {}, false};
+  Operator entry{overload.empty() ? name : name + "." + overload, *found, {}, {}, false, false};
   entry.uninitialised = name.find("empty") != std::string::npos ||
                         name.find("resize") != std::string::npos;
   const auto& schema = found->schema();
+  entry.returnsDtype = schema.returns().size() == 1 &&
+                       schema.returns()[0].real_type()->kind() == c10::TypeKind::ScalarTypeType;
   if (schema.arguments().size() + 1 > kMaxArguments)
     throw ArgumentError(entry.name + " takes more arguments than the door passes");
   for (const auto& argument : schema.arguments()) {
@@ -106,10 +110,16 @@ napi_value operatorNames(const Call& call) {
 }
 
 // The stack of boxed arguments is reused between calls (no allocation on the way), and must not hold
-// tensors alive when a call is over, however it ended.
+// tensors alive when a call is over, however it ended. Reading an argument can run JavaScript (a
+// getter in an array) that calls an operator itself: each call takes the stack away for its time.
+thread_local torch::jit::Stack spareStack;
+
 struct StackScope {
-  torch::jit::Stack& stack;
-  ~StackScope() { stack.clear(); }
+  torch::jit::Stack stack = std::move(spareStack);
+  ~StackScope() {
+    stack.clear();
+    spareStack = std::move(stack);
+  }
 };
 
 void pushArguments(const Call& call, const Operator& op, torch::jit::Stack& stack) {
@@ -164,14 +174,17 @@ napi_value resultOrArgument(const Call& call, const Operator& op, const c10::IVa
       if (argument && argument->is_same(tensor)) return call[i + 1];
     }
   }
+  // On the stack a dtype is an int like any other.
+  if (op.returnsDtype && value.isInt())
+    return stringValue(call.env, dtypeName(static_cast<c10::ScalarType>(value.toInt())));
   return resultValue(call.env, value);
 }
 
 // call(operator, ...arguments): one result, or an array of several.
 napi_value call(const Call& call) {
   const Operator& op = operatorAt(call);
-  thread_local torch::jit::Stack stack;
-  StackScope scope{stack};
+  StackScope scope;
+  torch::jit::Stack& stack = scope.stack;
   pushArguments(call, op, stack);
   try {
     op.handle.callBoxed(&stack);

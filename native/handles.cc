@@ -1,5 +1,8 @@
 #include "handles.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <unordered_set>
 
@@ -126,6 +129,13 @@ Tables& tables() {
   return *instance;
 }
 
+// A worker thread that ends frees its tensors; the main thread's go with the process.
+void freeTablesWithThread(napi_env env) {
+  if (syscall(SYS_gettid) == getpid()) return;
+  check(env, napi_add_env_cleanup_hook(env, [](void* all) { *static_cast<Tables*>(all) = Tables(); },
+                                       &tables()));
+}
+
 double readNumber(napi_env env, napi_value value) {
   double number;
   return napi_get_value_double(env, value, &number) == napi_ok ? number : 0.0;
@@ -145,6 +155,17 @@ napi_value isLive(const Call& call) {
   const uint64_t bits = bitsOf(readNumber(call.env, call[0]));
   return boolValue(call.env,
                    tables().tensors.find(bits) != nullptr || tables().generators.find(bits));
+}
+
+// duplicate(tensor): a second handle to the very tensor, not a view of it.
+napi_value duplicate(const Call& call) {
+  return handleValue(call.env, tensorOf(call.env, call[0], "duplicate"));
+}
+
+// How many owners the tensor has: handles, and the graphs that record or saved it.
+napi_value useCount(const Call& call) {
+  return numberValue(call.env,
+                     static_cast<double>(tensorOf(call.env, call[0], "useCount").use_count()));
 }
 
 napi_value beginScope(const Call& call) {
@@ -269,9 +290,12 @@ const at::Generator& generatorOf(napi_env env, napi_value value, const char* wha
 }
 
 void registerHandles(napi_env env, napi_value exports) {
+  freeTablesWithThread(env);
   OPENMANUS_EXPORT(release);
   OPENMANUS_EXPORT(keep);
   OPENMANUS_EXPORT(isLive);
+  OPENMANUS_EXPORT(duplicate);
+  OPENMANUS_EXPORT(useCount);
   OPENMANUS_EXPORT(beginScope);
   OPENMANUS_EXPORT(endScope);
   OPENMANUS_EXPORT(liveTensors);

@@ -60,8 +60,8 @@ napi_value sharesStorage(const Call& call) {
                                      b.storage().unsafeGetStorageImpl());
 }
 
-int64_t product(const std::vector<int64_t>& shape) {
-  int64_t result = 1;
+int64_t bytesNeeded(const std::vector<int64_t>& shape, int64_t elementSize) {
+  int64_t result = elementSize;
   for (const int64_t size : shape) {
     if (size < 0) throw ArgumentError("a shape has no negative sizes");
     if (__builtin_mul_overflow(result, size, &result)) throw ArgumentError("the shape is too large");
@@ -86,16 +86,25 @@ Bytes bytesOf(napi_env env, napi_value value) {
 }
 
 // A JavaScript reference that may be dropped from any thread: libtorch frees a storage wherever its
-// last user is, but Node-API references belong to the JavaScript thread. Dropped references wait in
-// a list that the next call to `fromBuffer` on that thread empties.
-std::mutex droppedMutex;
-std::vector<napi_ref> dropped;
+// last user is, but Node-API references belong to the JavaScript thread that made them. Dropped
+// references wait in that thread's list until its next call to `fromBuffer` empties it.
+struct DroppedReferences {
+  std::mutex mutex;
+  std::vector<napi_ref> references;
+};
+
+const std::shared_ptr<DroppedReferences>& droppedReferences() {
+  thread_local auto* instance =
+      new std::shared_ptr<DroppedReferences>(std::make_shared<DroppedReferences>());
+  return *instance;
+}
 
 void deleteDropped(napi_env env) {
   std::vector<napi_ref> references;
   {
-    std::lock_guard<std::mutex> lock(droppedMutex);
-    references.swap(dropped);
+    DroppedReferences& dropped = *droppedReferences();
+    std::lock_guard<std::mutex> lock(dropped.mutex);
+    references.swap(dropped.references);
   }
   for (const napi_ref reference : references) napi_delete_reference(env, reference);
 }
@@ -111,7 +120,7 @@ napi_value fromBuffer(const Call& call) {
   const at::ScalarType type = dtypeNamed(toString(env, call[3], "dtype"));
   const bool share = toBool(env, call[4], "share");
   const int64_t elementSize = static_cast<int64_t>(c10::elementSize(type));
-  const int64_t needed = product(sizes) * elementSize;
+  const int64_t needed = bytesNeeded(sizes, elementSize);
   if (offset < 0 || offset > static_cast<int64_t>(bytes.length) ||
       needed > static_cast<int64_t>(bytes.length) - offset)
     throw ArgumentError("data: the shape needs " + std::to_string(needed) + " bytes at offset " +
@@ -129,9 +138,9 @@ napi_value fromBuffer(const Call& call) {
   check(env, napi_create_reference(env, call[0], 1, &reference));
   return handleValue(env, at::from_blob(
                               start, sizes,
-                              [reference](void*) {
-                                std::lock_guard<std::mutex> lock(droppedMutex);
-                                dropped.push_back(reference);
+                              [reference, dropped = droppedReferences()](void*) {
+                                std::lock_guard<std::mutex> lock(dropped->mutex);
+                                dropped->references.push_back(reference);
                               },
                               at::TensorOptions().dtype(type)));
 }
@@ -206,7 +215,7 @@ napi_value typedArray(napi_env env, napi_typedarray_type type, int64_t length, n
 }
 
 at::Tensor plain(const at::Tensor& tensor, at::ScalarType type) {
-  at::NoGradGuard guard;
+  c10::NoGradGuard guard;
   return tensor.detach().to(at::kCPU, type).contiguous();
 }
 

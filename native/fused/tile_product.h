@@ -30,7 +30,7 @@ template <typename T>
 constexpr int block_lanes = block_vectors * lanes<T>;
 
 template <int rows, int vectors, typename T>
-inline void block_product(
+__attribute__((always_inline)) inline void block_product(
     Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t depth, bool add) {
   Vector<T> sums[rows][vectors];
 #pragma GCC unroll 6
@@ -63,19 +63,41 @@ inline void block_product(
     }
 }
 
-/// block_product with a number of rows known only at run time.
+/// The product of any number of rows with one strip of `vectors` vectors of lanes.
+/// Not inlined: inside a larger function the compiler would spill what must stay in registers.
 template <int vectors, typename T>
-inline void block_product(
+__attribute__((noinline)) void strip_product(
     int64_t rows, Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t depth,
     bool add) {
-  switch (rows) {
-    case 6: return block_product<6, vectors>(a, b, b_stride, c, c_stride, depth, add);
-    case 5: return block_product<5, vectors>(a, b, b_stride, c, c_stride, depth, add);
-    case 4: return block_product<4, vectors>(a, b, b_stride, c, c_stride, depth, add);
-    case 3: return block_product<3, vectors>(a, b, b_stride, c, c_stride, depth, add);
-    case 2: return block_product<2, vectors>(a, b, b_stride, c, c_stride, depth, add);
-    case 1: return block_product<1, vectors>(a, b, b_stride, c, c_stride, depth, add);
+  while (rows > 0) {
+    // Seven to eleven rows are halved: a block of one or two rows would wait for its own sums.
+    const int64_t taken = rows >= 2 * block_rows ? block_rows
+        : rows > block_rows                      ? (rows + 1) / 2
+                                                 : rows;
+    switch (taken) {
+      case 6: block_product<6, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
+      case 5: block_product<5, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
+      case 4: block_product<4, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
+      case 3: block_product<3, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
+      case 2: block_product<2, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
+      case 1: block_product<1, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
+    }
+    a.data += taken * a.row_stride;
+    c += taken * c_stride;
+    rows -= taken;
   }
+}
+
+/// The product over any number of lanes, which must be a multiple of one vector.
+template <typename T>
+void tile_product(
+    int64_t rows, int64_t width, Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
+    int64_t depth, bool add) {
+  int64_t lane = 0;
+  for (; lane + block_lanes<T> <= width; lane += block_lanes<T>)
+    strip_product<block_vectors>(rows, a, b + lane, b_stride, c + lane, c_stride, depth, add);
+  for (; lane < width; lane += lanes<T>)
+    strip_product<1>(rows, a, b + lane, b_stride, c + lane, c_stride, depth, add);
 }
 
 } // namespace openmanus::fused

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace openmanus::fused {
 
@@ -33,8 +34,8 @@ struct VectorOf {
   using integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
   typedef T type __attribute__((vector_size(vector_bytes)));
   typedef integer mask __attribute__((vector_size(vector_bytes)));
-  // In memory: at any address (aligned to one byte), seen through a pointer to its elements.
-  typedef T stored __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
+  // In memory: at the address of any element. GCC and Clang let a vector alias its elements.
+  typedef T stored __attribute__((vector_size(vector_bytes), aligned(sizeof(T))));
 };
 
 template <typename T>
@@ -68,7 +69,9 @@ inline Vector<T> broadcast(T value) {
 /// inner loop that has two multiplications per load this halves the speed.
 template <typename T>
 inline void keep_in_register(T& value) {
-#if defined(__x86_64__)
+#if defined(OPENMANUS_VECTOR_BYTES)
+  // A forced width need not fit a register.
+#elif defined(__x86_64__)
   asm("" : "+v"(value));
 #elif defined(__aarch64__)
   asm("" : "+w"(value));
@@ -88,11 +91,21 @@ inline Vector<T> maximum(Vector<T> a, Vector<T> b) {
   return a > b ? a : b;
 }
 
+/// One instruction if compiled with -fno-math-errno; else GCC takes the roots one by one, so that it
+/// could set errno for a negative number.
+template <typename T>
+inline Vector<T> square_root(Vector<T> value) {
+  T part[lanes<T>];
+  store(part, value);
+  for (int lane = 0; lane < lanes<T>; ++lane) part[lane] = std::sqrt(part[lane]);
+  return load(part);
+}
+
 /// Summed pairwise, so that the order is the same on every machine of one width.
 template <typename T>
 inline T horizontal_sum(Vector<T> value) {
   T part[lanes<T>];
-  std::memcpy(part, &value, sizeof value);
+  store(part, value);
   for (int width = lanes<T> / 2; width > 0; width /= 2)
     for (int lane = 0; lane < width; ++lane) part[lane] += part[lane + width];
   return part[0];

@@ -27,6 +27,18 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "trains a small network, to see the engine at work",
     load: async () => (await import("./demo.ts")).demo,
   },
+  env: {
+    summary: "the worlds: list them, show one, verify one",
+    load: async () => (await import("./env.ts")).env,
+  },
+  play: {
+    summary: "you are the agent in a world (or watch its scripted expert)",
+    load: async () => (await import("./play.ts")).play,
+  },
+  data: {
+    summary: "fetches the data of worlds that have some to download",
+    load: async () => (await import("./data.ts")).data,
+  },
 };
 
 function overview(): string {
@@ -62,6 +74,11 @@ export async function main(words: readonly string[]): Promise<number> {
   try {
     return await command.run(rest);
   } catch (error) {
+    // What went wrong in a world is for the user, like SetupError (see bin/openmanus-rl.mjs).
+    if (error instanceof Error && error.name === "EnvironmentError") {
+      console.error(`openmanus-rl ${name}: ${error.message}`);
+      return 1;
+    }
     if (!(error instanceof UsageError)) throw error;
     console.error(`openmanus-rl ${name}: ${error.message}\nopenmanus-rl ${name} --help says more.`);
     return 2;

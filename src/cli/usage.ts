@@ -10,9 +10,30 @@ export class UsageError extends Error {}
 export function options<Options extends NonNullable<ParseArgsConfig["options"]>>(
   words: readonly string[],
   expected: Options,
-) {
+): ReturnType<typeof parseArgs<{ options: Options; strict: true }>>["values"] {
   try {
     return parseArgs({ args: [...words], options: expected, strict: true }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+/** The same, with words that are not options: `play NAME`. */
+export function optionsAndWords<Options extends NonNullable<ParseArgsConfig["options"]>>(
+  words: readonly string[],
+  expected: Options,
+): {
+  values: ReturnType<typeof parseArgs<{ options: Options; strict: true }>>["values"];
+  words: readonly string[];
+} {
+  try {
+    const parsed = parseArgs({
+      args: [...words],
+      options: expected,
+      strict: true,
+      allowPositionals: true,
+    });
+    return { values: parsed.values, words: parsed.positionals };
   } catch (error) {
     throw new UsageError((error as Error).message);
   }

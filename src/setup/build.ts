@@ -7,14 +7,16 @@
  * appears by a rename, never half-written).
  */
 
-import { mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
+import { BuildLog, describeTarget } from "./buildlog.ts";
 import type { Run } from "./command.ts";
 import { type Compiler, compileOptions, linkOptions, type Target } from "./compiler.ts";
-import { firstError, warnings } from "./diagnosis.ts";
-import { SetupError } from "./errors.ts";
+import { warnings } from "./diagnosis.ts";
 import { hashOf, isFile, temporaryName } from "./files.ts";
-import { listSources, type Source } from "./sources.ts";
+import { forEachInParallel } from "./parallel.ts";
+import { precompiledHeader } from "./precompiled.ts";
+import { listSources, readSource, type Source } from "./sources.ts";
 
 export interface BuildOptions {
   readonly target: Target;
@@ -62,18 +64,29 @@ export async function buildAddon(options: BuildOptions): Promise<Build> {
     return { addon, sourceHash, compiled: 0 };
   }
 
-  const log = new Log(join(folder, "build.log"), libtorch.version);
+  const log = new BuildLog(join(folder, "build.log"), libtorch.version);
   const missing = sources.filter((source) => !isFile(object(source)));
   report(
-    `building native (${count(missing.length)} of ${sources.length}) for ${describe(target)} …`,
+    `building native (${count(missing.length)} of ${sources.length}) for ${describeTarget(target)} …`,
   );
   mkdirSync(join(folder, "objects"), { recursive: true });
 
+  const stop = new AbortController();
+  const header = precompiledHeader({
+    ...{ compiler, compile, run, signal: stop.signal },
+    folder: join(folder, "precompiled", identity),
+    users: missing.filter((source) => source.includesAten).length,
+  });
   let finished = 0;
-  await forEachInParallel(missing, options.jobs, async (source, signal) => {
+  let edited = false;
+  // Those that need not wait for the header go first.
+  const queue = missing.toSorted((a, b) => Number(a.includesAten) - Number(b.includesAten));
+  await forEachInParallel(queue, options.jobs, stop, async (source, signal) => {
+    const precompiled = source.includesAten ? await header : [];
+    if (signal.aborted) return;
     const begun = performance.now();
     const temporary = temporaryName(object(source));
-    const args = [...compile, "-c", source.path, "-o", temporary];
+    const args = [...compile, ...precompiled, "-c", source.path, "-o", temporary];
     const result = await run(compiler.path, args, { signal });
     if (signal.aborted) return rmSync(temporary, { force: true });
     log.add(compiler.path, args, result.stderr);
@@ -81,11 +94,21 @@ export async function buildAddon(options: BuildOptions): Promise<Build> {
       rmSync(temporary, { force: true });
       throw log.failure(`compiling ${source.name}`, result.stderr, target);
     }
+    // An edit while the compiler was reading: the object is not what its name says.
+    if (readSource(source.path, target.sources).hash !== source.hash) {
+      edited = true;
+      return rmSync(temporary);
+    }
     renameSync(temporary, object(source));
     finished += 1;
     report(`  [${finished}/${missing.length}] ${source.name} ${seconds(begun)}`);
     for (const warning of warnings(result.stderr).slice(0, 3)) report(`  ${warning}`);
   });
+
+  if (edited) {
+    report("sources were edited meanwhile, so once more:");
+    return buildAddon(options);
+  }
 
   mkdirSync(join(addon, ".."), { recursive: true });
   const temporary = temporaryName(addon);
@@ -105,7 +128,7 @@ async function linkAndTry(
   link: readonly string[],
   output: string,
   { compiler, run, target }: BuildOptions,
-  log: Log,
+  log: BuildLog,
 ): Promise<void> {
   // A libtorch with threads of its own brings no OpenMP runtime; only then do we link one.
   for (const openMp of [[], ["-fopenmp"]]) {
@@ -126,66 +149,10 @@ async function linkAndTry(
   }
 }
 
-/** The full text of one build, for when the short message is not enough. */
-class Log {
-  readonly path: string;
-  #text: string;
-
-  constructor(path: string, version: string) {
-    this.path = path;
-    this.#text = `${new Date().toISOString()} libtorch ${version}\n`;
-  }
-
-  add(command: string, args: readonly string[], output: string): void {
-    this.#text += `\n$ ${command} ${args.join(" ")}\n${output}`;
-    mkdirSync(join(this.path, ".."), { recursive: true });
-    writeFileSync(this.path, this.#text);
-  }
-
-  failure(what: string, output: string, target: Target): SetupError {
-    const indented = firstError(output).replaceAll(/^/gm, "  ");
-    return new SetupError(
-      `${what} failed:\n${indented}\n` +
-        `Built against ${describe(target)} in ${target.libtorch.root}. ` +
-        "If you changed native/, correct it there. If you did not, this libtorch may be one that " +
-        "native/ does not know yet: choose another with OPENMANUS_LIBTORCH (a folder, or system).\n" +
-        `Then run: npm run setup. The full log: ${this.path}`,
-    );
-  }
-}
-
-/** Runs `work` over the items, `limit` at a time; the first failure stops the rest and is thrown. */
-async function forEachInParallel<Item>(
-  items: readonly Item[],
-  limit: number,
-  work: (item: Item, signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const queue = [...items];
-  const stop = new AbortController();
-  const failures: unknown[] = [];
-  const worker = async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
-      try {
-        await work(item, stop.signal);
-      } catch (error) {
-        failures.push(error);
-        queue.length = 0;
-        stop.abort();
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.max(1, limit) }, worker));
-  if (failures.length > 0) throw failures[0];
-}
-
 /** The time of last use is what decides which old builds are removed. */
 function markUsed(path: string): void {
   const now = new Date();
   utimesSync(path, now, now);
-}
-
-function describe({ libtorch, linkCuda }: Target): string {
-  return `libtorch ${libtorch.version} (${libtorch.origin}${linkCuda ? ", CUDA" : ""})`;
 }
 
 function count(files: number): string {

@@ -60,6 +60,9 @@ export function compileOptions(target: Target): string[] {
   return [
     `-std=${libtorch.cxxStandard}`,
     "-O3",
+    // Nobody reads errno or floating-point traps here; GCC otherwise keeps loops scalar for them.
+    "-fno-math-errno",
+    "-fno-trapping-math",
     process.arch === "arm64" ? "-mcpu=native" : "-march=native",
     "-fopenmp",
     "-fPIC",

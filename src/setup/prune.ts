@@ -8,6 +8,8 @@ import { isFile, namesIn, statusOf } from "./files.ts";
 
 const KEPT_OBJECTS = 200;
 const KEPT_ADDONS = 12;
+/** They are big: some 300 MB each. */
+const KEPT_PRECOMPILED = 2;
 const HOUR = 3_600_000;
 
 /** Keeps the most recently used objects and addons, and clears what killed set-ups left behind. */
@@ -16,6 +18,12 @@ export function pruneBuilds(folder: string, inUse: string): void {
   const addons = namesIn(folder)
     .map((name) => join(folder, name, "openmanus.node"))
     .filter((path) => isFile(path) && path !== inUse);
+  const precompiled = namesIn(join(folder, "precompiled")).map((name) =>
+    join(folder, "precompiled", name, "libtorch.h.gch"),
+  );
+  for (const path of oldest(precompiled, KEPT_PRECOMPILED)) {
+    rmSync(join(path, ".."), { recursive: true, force: true });
+  }
   for (const path of oldest(objects, KEPT_OBJECTS)) rmSync(path, { force: true });
   for (const path of oldest(addons, KEPT_ADDONS)) {
     rmSync(join(path, ".."), { recursive: true, force: true });

@@ -24,6 +24,8 @@ export interface SetupOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly run?: Run;
   readonly report?: (line: string) => void;
+  /** See FindOptions. */
+  readonly systemPrefixes?: readonly string[];
 }
 
 /** One compiler of a file that includes all of ATen takes about this much memory, in bytes. */
@@ -43,18 +45,18 @@ export async function setUp(options: SetupOptions = {}): Promise<Stamp> {
     );
   }
 
-  let search = await findLibtorch({ environment, run });
+  const find = () => findLibtorch({ ...options, environment, run });
+  let search = await find();
+  for (const note of search.notes) report(note);
   if (search.libtorch === undefined) {
-    for (const note of search.notes) report(note);
     await install(LIBTORCH_PACKAGES);
-    search = await findLibtorch({ environment, run });
+    search = await find();
   } else if (search.libtorch.origin === "system" && search.libtorch.glooHeaders === null) {
     // Worth a try, not worth a failure: only process groups need it, and the lines below say so.
     await install(["libgloo-dev"]).catch(() => {});
-    search = await findLibtorch({ environment, run });
+    search = await find();
   }
   const { libtorch } = search;
-  for (const note of search.notes) report(note);
   if (libtorch === undefined) {
     throw new SetupError(
       `There is no usable libtorch, even after installing packages.\n${HOW_TO_GET_LIBTORCH}`,

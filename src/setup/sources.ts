@@ -13,6 +13,8 @@ export interface Source {
   readonly name: string;
   /** Changes when the file or any of our headers that it includes changes. */
   readonly hash: string;
+  /** Whether it includes all of ATen, itself or through our headers. */
+  readonly includesAten: boolean;
 }
 
 export function listSources(folder: string): Source[] {
@@ -20,11 +22,17 @@ export function listSources(folder: string): Source[] {
   if (paths.length === 0) {
     throw new SetupError(`No C++ sources (*.cc) in ${folder}; is the checkout complete?`);
   }
-  return paths.map((path) => ({
+  return paths.map((path) => readSource(path, folder));
+}
+
+export function readSource(path: string, folder: string): Source {
+  const texts = withHeaders(path, folder).map((file) => readFileSync(file, "utf8"));
+  return {
     path,
     name: relative(folder, path),
-    hash: hashOf(...withHeaders(path, folder).map((file) => readFileSync(file, "utf8"))),
-  }));
+    hash: hashOf(...texts),
+    includesAten: texts.some((text) => /^[ \t]*#[ \t]*include[ \t]*<ATen\/ATen\.h>/m.test(text)),
+  };
 }
 
 /** The file and, transitively, every header of ours that it includes with #include "…". */

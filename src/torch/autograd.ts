@@ -7,7 +7,7 @@
  * goes back through that, and on from the segment's inputs. No JavaScript runs inside the engine, so
  * this works on any device and from any of its threads.
  */
-import { pendingSegments, type Segment } from "./checkpoint.ts";
+import { pendingSegments, type Segment, whileWalking } from "./checkpoint.ts";
 import { tidy } from "./lifetime.ts";
 import { type Handle, native } from "./native.ts";
 import type { Dtype } from "./tensor/core.ts";
@@ -30,6 +30,8 @@ function withGradMode<Result>(enabled: boolean, body: () => Result): Result {
     return body();
   } finally {
     native.setGradMode(before);
+    // Autocast remembers its casts of weights: those made without recording have no gradient.
+    if (!enabled) native.clearAutocastCache();
   }
 }
 
@@ -46,46 +48,59 @@ export interface BackwardOptions {
 
 /** Adds the gradients of the outputs to `grad` of every leaf that they depend on. */
 export function backward(outputs: Tensor | readonly Tensor[], options: BackwardOptions = {}): void {
-  const list = handlesOf(outputs);
-  const gradients = options.gradients ? handlesOf(options.gradients) : null;
-  const segments = pendingSegments();
+  const given = options.gradients ? handlesOf(options.gradients) : null;
+  const segments = [...pendingSegments()];
   const retain = options.retainGraph === true;
-  native.backward(list, gradients, retain || segments.length > 0, null);
-  for (const segment of segments.reverse()) backThroughSegment(segment, retain);
+  if (segments.length === 0) native.backward(handlesOf(outputs), given, retain, null);
+  else whileWalking(() => backThrough(handlesOf(outputs), given, segments, retain));
+}
+
+/** The engine's backward, and then through the segments that it reached. */
+function backThrough(
+  outputs: Handle[],
+  gradients: Handle[] | null,
+  segments: readonly Segment[],
+  retain: boolean,
+): void {
+  try {
+    // Retained: a segment's way back may go on into parts of this graph.
+    native.backward(outputs, gradients, true, null);
+    for (const segment of segments.toReversed()) tidy(() => backThroughSegment(segment, retain));
+  } finally {
+    for (const segment of segments) for (const output of segment.outputs) output.grad = null;
+  }
 }
 
 function backThroughSegment(segment: Segment, retain: boolean): void {
-  tidy(() => {
-    const gradients = segment.outputs.map((output) => output.grad);
-    if (gradients.every((gradient) => gradient === null)) return;
-    const { outputs, inputs } = segment.recompute();
-    native.backward(...reached(outputs, gradients.map(orNull)), false, null);
-    // What came back to the copies of the inputs goes on into the graph before the segment.
-    const entries: Tensor[] = [];
-    const entryGradients: Handle[] = [];
-    for (const [i, input] of inputs.entries()) {
-      const gradient = input.requiresGrad ? input.grad : null;
-      if (gradient === null) continue;
-      entries.push(segment.entries[i]!);
-      entryGradients.push(gradient.handle);
-    }
-    if (entries.length > 0) native.backward(handlesOf(entries), entryGradients, true, null);
-    for (const output of segment.outputs) output.grad = null;
-    if (!retain) segment.release();
-  });
+  const gradients = segment.outputs.map((output) => output.grad);
+  if (gradients.every((gradient) => gradient === null)) return;
+  const { outputs, inputs, inner } = segment.recompute();
+  const [from, given] = reached(outputs, gradients);
+  if (from.length > 0) backThrough(from, given, inner, false);
+  // What came back to the copies of the inputs goes on into the graph before the segment.
+  const entries: Tensor[] = [];
+  const entryGradients: Handle[] = [];
+  for (const [i, input] of inputs.entries()) {
+    const gradient = input.requiresGrad ? input.grad : null;
+    if (gradient === null) continue;
+    entries.push(segment.entries[i]!);
+    entryGradients.push(gradient.handle);
+  }
+  if (entries.length > 0) native.backward(handlesOf(entries), entryGradients, true, null);
+  if (!retain) segment.spend();
 }
 
 /** Outputs that a gradient reached, with those gradients. */
 function reached(
   outputs: readonly Tensor[],
-  gradients: readonly (Handle | null)[],
+  gradients: readonly (Tensor | null)[],
 ): [Handle[], Handle[]] {
   const kept: [Handle[], Handle[]] = [[], []];
   for (const [i, gradient] of gradients.entries()) {
     const output = outputs[i]!;
     if (gradient === null || !output.requiresGrad) continue;
     kept[0].push(output.handle);
-    kept[1].push(gradient);
+    kept[1].push(gradient.handle);
   }
   return kept;
 }
@@ -131,8 +146,10 @@ export function grad(
       .map((handle) => (handle === null ? null : wrap(handle)));
   if (create) throw new Error("grad: second derivatives do not go through checkpointed segments");
   return tidy(() => {
-    const found = gradThroughSegments(handlesOf(outputs), inputs, given, segments);
-    if (options.retainGraph !== true) for (const segment of segments) segment.release();
+    const retain = options.retainGraph === true;
+    const found = whileWalking(() =>
+      gradThrough(handlesOf(outputs), given, inputs, segments, retain),
+    );
     if (options.allowUnused !== true && found.includes(null))
       throw new Error(
         `grad: input ${found.indexOf(null)} is not used by the outputs; say allowUnused for null`,
@@ -141,45 +158,58 @@ export function grad(
   });
 }
 
-function gradThroughSegments(
+/** The engine's gradients with respect to the targets, and those that come through segments. */
+function gradThrough(
   outputs: Handle[],
-  inputs: readonly Tensor[],
   given: Handle[] | null,
+  targets: readonly Tensor[],
   segments: readonly Segment[],
+  retain: boolean,
 ): (Tensor | null)[] {
-  const targets = [...inputs, ...segments.flatMap((segment) => segment.outputs)];
   const totals = new Map<Tensor, Tensor>();
-  const collect = (from: Handle[], gradients: Handle[] | null, to: readonly Tensor[]) => {
-    const results = native.gradients(from, handlesOf(to), gradients, true, false, true);
-    for (const [i, handle] of results.entries()) {
-      if (handle === null) continue;
-      const before = totals.get(to[i]!);
-      totals.set(to[i]!, before ? before.add(wrap(handle)) : wrap(handle));
+  const collect = (of: readonly Tensor[], found: readonly (Tensor | null)[]) => {
+    for (const [i, gradient] of found.entries()) {
+      if (gradient === null) continue;
+      const before = totals.get(of[i]!);
+      totals.set(of[i]!, before ? before.add(gradient) : gradient);
     }
   };
-  collect(outputs, given, targets);
-  for (const segment of [...segments].reverse()) {
-    const gradients = segment.outputs.map((output) => totals.get(output)?.handle ?? null);
+  const wanted = [...new Set([...targets, ...segments.flatMap((segment) => segment.outputs)])];
+  collect(wanted, engineGradients(outputs, given, wanted));
+  for (const segment of segments.toReversed()) {
+    const gradients = segment.outputs.map((output) => totals.get(output) ?? null);
     if (gradients.every((gradient) => gradient === null)) continue;
     const again = segment.recompute();
-    const differentiable = again.inputs.filter((input) => input.requiresGrad);
-    collect(...reached(again.outputs, gradients), [...inputs, ...differentiable]);
+    const [from, fromGradients] = reached(again.outputs, gradients);
+    if (from.length > 0) {
+      const sources = [...wanted, ...again.inputs.filter((input) => input.requiresGrad)];
+      collect(sources, gradThrough(from, fromGradients, sources, again.inner, false));
+    }
     for (const [i, input] of again.inputs.entries()) {
       const gradient = totals.get(input);
-      if (gradient) collect([segment.entries[i]!.handle], [gradient.handle], targets);
+      if (!gradient) continue;
+      const entry = segment.entries[i]!.handle;
+      collect(wanted, engineGradients([entry], [gradient.handle], wanted));
     }
+    if (!retain) segment.spend();
   }
-  return inputs.map((input) => totals.get(input) ?? null);
+  return targets.map((target) => totals.get(target) ?? null);
+}
+
+function engineGradients(
+  outputs: Handle[],
+  given: Handle[] | null,
+  inputs: readonly Tensor[],
+): (Tensor | null)[] {
+  return native
+    .gradients(outputs, handlesOf(inputs), given, true, false, true)
+    .map((handle) => (handle === null ? null : wrap(handle)));
 }
 
 function handlesOf(tensors: Tensor | readonly Tensor[]): Handle[] {
   return Array.isArray(tensors)
     ? tensors.map((tensor: Tensor) => tensor.handle)
     : [(tensors as Tensor).handle];
-}
-
-function orNull(tensor: Tensor | null): Handle | null {
-  return tensor === null ? null : tensor.handle;
 }
 
 export interface AutocastOptions {

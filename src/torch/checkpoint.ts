@@ -2,12 +2,13 @@
  * @file Segment checkpointing: a part of the forward pass that keeps only its inputs and outputs, and
  * is computed again when gradients come back to it. Memory for time.
  *
- * To libtorch, the outputs of a segment are leaves. The segments that are waiting for a gradient are
+ * To libtorch, the outputs of a segment are leaves. The segments that may still get a gradient are
  * kept here, in the order in which they ran; autograd.ts walks them backwards.
  */
 import type { Generator } from "./generator.ts";
-import { keep, tidy } from "./lifetime.ts";
+import { afterReleases, keep, tidy } from "./lifetime.ts";
 import { native } from "./native.ts";
+import { wrap } from "./tensor/core.ts";
 import type { Tensor } from "./tensor/tensor.ts";
 
 export interface CheckpointOptions {
@@ -17,23 +18,58 @@ export interface CheckpointOptions {
 
 /** A segment of the forward pass that waits for its gradient. */
 export interface Segment {
-  /** Leaves; the engine leaves gradients in their `grad`. */
+  /** Leaves, by handles of the segment's own; the engine leaves gradients in their `grad`. */
   readonly outputs: readonly Tensor[];
   /** The inputs with their history, where backward goes on. */
   readonly entries: readonly Tensor[];
   /** Runs the segment with recording, on copies of the inputs without history. */
-  recompute(): { outputs: Tensor[]; inputs: Tensor[] };
-  /** Frees what the segment holds; it is no longer waiting. */
-  release(): void;
+  recompute(): Recomputed;
+  /** Frees what the segment holds for its backward. A second gradient is then an error. */
+  spend(): void;
 }
 
-let waiting: Segment[] = [];
+export interface Recomputed {
+  outputs: readonly Tensor[];
+  inputs: readonly Tensor[];
+  /** Segments that the segment itself made on the way. */
+  inner: readonly Segment[];
+}
 
-/** The segments whose outputs are still alive, oldest first. The others are freed. */
-export function pendingSegments(): Segment[] {
-  for (const segment of waiting)
-    if (segment.outputs.every((output) => output.isDisposed)) segment.release();
-  return [...waiting];
+const waiting: Segment[] = [];
+let walks = 0;
+
+/**
+ * Lets go of segments that no gradient can reach any more: nobody but the segment itself holds its
+ * outputs, neither a handle nor a graph. Newest first, since a segment holds those before it.
+ */
+function sweep(): void {
+  if (walks > 0 || waiting.length === 0) return;
+  whileWalking(() => {
+    for (const segment of waiting.toReversed()) {
+      if (segment.outputs.some((output) => native.useCount(output.handle) > 1)) continue;
+      segment.spend();
+      for (const output of segment.outputs) output.dispose();
+      waiting.splice(waiting.indexOf(segment), 1);
+    }
+  });
+}
+
+afterReleases(sweep);
+
+/** The segments that a gradient may reach, oldest first. */
+export function pendingSegments(): readonly Segment[] {
+  sweep();
+  return waiting;
+}
+
+/** While backward walks the segments none is swept: their gradients are still on the way. */
+export function whileWalking<Result>(body: () => Result): Result {
+  walks++;
+  try {
+    return body();
+  } finally {
+    walks--;
+  }
 }
 
 const AUTOCAST_DEVICES = ["cpu", "cuda"] as const;
@@ -59,54 +95,86 @@ function captureContext(generators: readonly Generator[]): <Result>(body: () => 
   };
 }
 
+/**
+ * Runs a function with recording on or off. Autocast remembers its casts of weights; one made with
+ * recording off has no gradient, one made in a recomputation has another graph: neither may stay.
+ */
 function recording<Result>(enabled: boolean, body: () => Result): Result {
   const before = native.setGradMode(enabled);
   try {
     return body();
   } finally {
     native.setGradMode(before);
+    native.clearAutocastCache();
   }
 }
 
 const FLOATING = new Set(["float32", "float64", "bfloat16", "float16"]);
 
+function asList(outputs: Tensor | readonly Tensor[]): readonly Tensor[] {
+  return Array.isArray(outputs) ? outputs : [outputs as Tensor];
+}
+
+/** A second, kept handle to the very tensor. */
+function ownHandle(tensor: Tensor): Tensor {
+  return keep(wrap(native.duplicate(tensor.handle)));
+}
+
 /**
  * Runs `segment(inputs)` and keeps nothing of what it computed but its outputs; `backward` computes
  * it again. Parameters that the function uses without being inputs get their gradients too, and must
  * not change before backward. The function must compute the same both times.
+ *
+ * A residual connection belongs inside: `checkpoint((x) => x.add(block(x)), [x])`. Outside, every
+ * segment's gradient takes the whole chain of additions again.
  */
 export function checkpoint<Outputs extends Tensor | Tensor[]>(
   segment: (...inputs: Tensor[]) => Outputs,
   inputs: readonly Tensor[],
   options: CheckpointOptions = {},
 ): Outputs {
-  if (!native.gradMode()) return segment(...inputs);
-  pendingSegments();
+  if (!native.gradMode()) return tidy(() => segment(...inputs));
+  sweep();
   const inContext = captureContext(options.generators ?? []);
-  const result = recording(false, () => tidy(() => segment(...inputs)));
-  const outputs: Tensor[] = Array.isArray(result) ? result : [result as Tensor];
-  for (const [i, output] of outputs.entries()) {
-    // An output that is an input itself must not become a leaf behind its owner's back.
-    if (inputs.some((input) => input.handle === output.handle)) outputs[i] = output.detach();
-    if (FLOATING.has(output.dtype)) outputs[i]!.requiresGrad_();
-  }
+  const versions = inputs.map((input) => native.version(input.handle));
+  // Detached, so that every output is a leaf of its own, also one that is an input or a parameter.
+  const result = recording(false, () =>
+    tidy(() => {
+      const outputs = segment(...inputs);
+      return (
+        Array.isArray(outputs) ? outputs.map((output) => output.detach()) : outputs.detach()
+      ) as Outputs;
+    }),
+  );
+  for (const output of asList(result)) if (FLOATING.has(output.dtype)) output.requiresGrad_();
   const entries = inputs.map((input) => keep(input.alias()));
-  const entry: Segment = {
-    outputs,
-    entries,
-    recompute: () =>
-      inContext(() =>
-        recording(true, () => {
-          const copies = entries.map((input) => input.detach().requiresGrad_(input.requiresGrad));
-          const again = segment(...copies);
-          return { outputs: Array.isArray(again) ? again : [again as Tensor], inputs: copies };
-        }),
-      ),
-    release: () => {
-      for (const input of entries) input.dispose();
-      waiting = waiting.filter((other) => other !== entry);
-    },
+  let spent = false;
+
+  const recompute = (): Recomputed => {
+    if (spent)
+      throw new Error(
+        "backward: a second time through a checkpointed segment; say retainGraph the first time",
+      );
+    for (const [i, input] of entries.entries())
+      if (native.version(input.handle) !== versions[i])
+        throw new Error(
+          `backward: input ${i} of a checkpointed segment, ${input.dtype}[${input.shape}], was ` +
+            "changed in place since the segment began: it cannot be computed again",
+        );
+    const known = new Set(waiting);
+    return inContext(() =>
+      recording(true, () => {
+        const copies = entries.map((input) => input.detach().requiresGrad_(input.requiresGrad));
+        const outputs = asList(segment(...copies));
+        const inner = waiting.filter((other) => !known.has(other));
+        return { outputs, inputs: copies, inner };
+      }),
+    );
   };
-  waiting.push(entry);
+  const spend = () => {
+    spent = true;
+    for (const input of entries) input.dispose();
+  };
+  waiting.push({ outputs: asList(result).map(ownHandle), entries, recompute, spend });
   return result;
 }

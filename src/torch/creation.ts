@@ -1,6 +1,7 @@
 /**
  * @file New tensors: from values, constant, random, over foreign memory.
  */
+import { markAsUntransferable } from "node:worker_threads";
 import type { Generator } from "./generator.ts";
 import { native, type TypedArray } from "./native.ts";
 import type { Device, Dtype } from "./tensor/core.ts";
@@ -92,7 +93,10 @@ export function shareMemory(
   } else if (shape === undefined) {
     throw new TypeError("shareMemory: a dtype of its own needs a shape");
   }
-  return wrap(native.fromBuffer(buffer, byteOffset, shape ?? [values.length], dtype, true));
+  const shared = native.fromBuffer(buffer, byteOffset, shape ?? [values.length], dtype, true);
+  // A transfer to another thread would take the memory away from under the tensor.
+  markAsUntransferable(buffer);
+  return wrap(shared);
 }
 
 /**
@@ -121,6 +125,8 @@ export function tensor(values: Values | TypedArray, options: CreationOptions = {
   const flat: (number | boolean | bigint)[] = [];
   flatten(values, shape, 0, [], flat);
   const kind = typeof flat[0];
+  if (options.dtype === undefined && !flat.every((value) => typeof value === kind))
+    throw new TypeError("tensor: expected values of one kind; say a dtype to mix them");
   const dtype =
     options.dtype ?? (kind === "boolean" ? "bool" : kind === "bigint" ? "int64" : "float32");
   return fromTypedArray(pack(flat, dtype), shape, { ...options, dtype });
@@ -166,18 +172,27 @@ function flatten(
 
 /** Values in the typed array that loses least on the way to a dtype. */
 function pack(flat: readonly (number | boolean | bigint)[], dtype: Dtype): TypedArray {
-  if (dtype === "int64") return BigInt64Array.from(flat, toBigInt);
+  const bits = INTEGER_BITS[dtype];
+  if (bits !== undefined) for (const value of flat) requireInteger(value, dtype, bits);
+  if (dtype === "int64") return BigInt64Array.from(flat, BigInt);
   if (dtype === "float32") return Float32Array.from(flat, Number);
   return Float64Array.from(flat, Number);
 }
 
-function toBigInt(value: number | boolean | bigint): bigint {
+const INTEGER_BITS: Partial<Record<Dtype, number>> = {
+  int64: 64,
+  int32: 32,
+  int16: 16,
+  int8: 8,
+  uint8: 8,
+};
+
+function requireInteger(value: number | boolean | bigint, dtype: Dtype, bits: number): void {
   if (typeof value === "number" && !Number.isInteger(value))
-    throw new TypeError(`tensor: ${value} is not an integer, but the dtype is int64`);
+    throw new TypeError(`tensor: ${value} is not an integer, but the dtype is ${dtype}`);
   const integer = BigInt(value);
-  if (BigInt.asIntN(64, integer) !== integer)
-    throw new RangeError(`tensor: ${integer} does not fit into int64`);
-  return integer;
+  const wrapped = dtype === "uint8" ? BigInt.asUintN(bits, integer) : BigInt.asIntN(bits, integer);
+  if (wrapped !== integer) throw new RangeError(`tensor: ${integer} does not fit into ${dtype}`);
 }
 
 export function zeros(shape: readonly number[], options: CreationOptions = {}): Tensor {

@@ -1,32 +1,183 @@
-/** @file Placeholder until the fused operators are joined. */
-import { call } from "./operator.ts";
+/**
+ * @file The hot paths of training as operators of our own (native/fused), each with its own
+ * backward: less memory and several times less time than the same in libtorch's operators.
+ *
+ * They run on the CPU. Elsewhere these functions take their twins from stock.ts, so that callers need
+ * not know the difference. float32, float64, bfloat16 and float16 come in; short floats are summed in
+ * float32. First derivatives only: for second ones use the twins.
+ */
+import { type Handle, native } from "./native.ts";
+import * as stock from "./stock.ts";
+import { wrap } from "./tensor/core.ts";
 import type { Tensor } from "./tensor/tensor.ts";
+
+export { stock };
+
+/** One of our own operators, looked up at its first call. */
+function openmanus(name: string): (...values: unknown[]) => unknown {
+  let index = -1;
+  return (...values) => {
+    if (index < 0) index = native.findOperator(`openmanus::${name}`, "");
+    return native.call(index, ...values);
+  };
+}
+
+const op = {
+  rmsNorm: openmanus("rms_norm"),
+  rotary: openmanus("rotary"),
+  swiglu: openmanus("swiglu"),
+  attention: openmanus("attention"),
+  tokenLogprob: openmanus("token_logprob"),
+  adamwStep: openmanus("adamw_"),
+};
+
+function onCpu(x: Tensor): boolean {
+  return x.device === "cpu";
+}
+
+/**
+ * x / √(mean(x²) + epsilon) · weight over the last dimension. In bfloat16 the normalised values are
+ * rounded before the weight multiplies them, as Hugging Face's models do.
+ */
+export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
+  if (!onCpu(x)) return stock.rmsNorm(x, weight, epsilon);
+  return wrap(op.rmsNorm(x.handle, weight.handle, epsilon) as Handle);
+}
+
+/**
+ * Rotary position embedding, Hugging Face's layout: the two halves (a, b) of a head become
+ * (a cos − b sin, b cos + a sin). x is [tokens, heads, head_dim], cos and sin float32
+ * [tokens, head_dim / 2], without gradients.
+ */
+export function rotary(x: Tensor, cos: Tensor, sin: Tensor): Tensor {
+  if (!onCpu(x)) return stock.rotary(x, cos, sin);
+  return wrap(op.rotary(x.handle, cos.handle, sin.handle) as Handle);
+}
+
+/** silu(gate) · up; the two may be halves of one matrix product. */
+export function swiglu(gate: Tensor, up: Tensor): Tensor {
+  if (!onCpu(gate)) return stock.swiglu(gate, up);
+  return wrap(op.swiglu(gate.handle, up.handle) as Handle);
+}
+
+export interface AttentionOptions {
+  /** What scores are multiplied by; default 1 / √head_dim. */
+  scale?: number;
+  /** How many keys a query sees at most, itself included; default: all before it. */
+  window?: number;
+}
+
+/**
+ * Causal attention over packed sequences; scores are never materialised. query is
+ * [tokens, heads, head_dim], key and value [tokens, kv_heads, head_dim] where kv_heads divides heads;
+ * all three may be views of one tensor. Sequence s has the tokens from cumulativeLengths[s] up to
+ * cumulativeLengths[s + 1]: int64 or int32 [sequences + 1], from 0 to tokens.
+ */
+export function attention(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  cumulativeLengths: Tensor,
+  options: AttentionOptions = {},
+): Tensor {
+  if (!onCpu(query)) return stock.attention(query, key, value, cumulativeLengths, options);
+  const output = op.attention(
+    query.handle,
+    key.handle,
+    value.handle,
+    cumulativeLengths.handle,
+    options.scale ?? 1 / Math.sqrt(query.size(-1)),
+    options.window ?? -1,
+  );
+  return wrap(output as Handle);
+}
+
+export interface TokenLogprobOptions {
+  /** Logits are divided by it; default 1. */
+  temperature?: number;
+  /** Whether the entropy is wanted; default true. */
+  entropy?: boolean;
+}
+
+/** Both float32 [tokens] (float64 for float64). */
+export interface TokenLogprob {
+  logprob: Tensor;
+  /** Of the whole distribution at each token; null if it was not wanted. */
+  entropy: Tensor | null;
+}
+
+/**
+ * Log-probabilities of the targets (int64 [tokens]) and entropies, from hidden states
+ * [tokens, hidden] and the output matrix [vocab, hidden]. The [tokens, vocab] logits never exist as a
+ * whole, forward or backward: at most 64 MB of scratch at any size.
+ */
+export function tokenLogprob(
+  hidden: Tensor,
+  weight: Tensor,
+  targets: Tensor,
+  options?: TokenLogprobOptions & { entropy?: true },
+): { logprob: Tensor; entropy: Tensor };
+export function tokenLogprob(
+  hidden: Tensor,
+  weight: Tensor,
+  targets: Tensor,
+  options: TokenLogprobOptions,
+): TokenLogprob;
+export function tokenLogprob(
+  hidden: Tensor,
+  weight: Tensor,
+  targets: Tensor,
+  options: TokenLogprobOptions = {},
+): TokenLogprob {
+  if (!onCpu(hidden)) return stock.tokenLogprob(hidden, weight, targets, options);
+  const { temperature = 1, entropy = true } = options;
+  const [first, second] = (
+    op.tokenLogprob(hidden.handle, weight.handle, targets.handle, temperature, entropy) as Handle[]
+  ).map(wrap);
+  if (entropy) return { logprob: first!, entropy: second! };
+  second!.dispose(); // empty
+  return { logprob: first!, entropy: null };
+}
+
+export interface AdamWStep {
+  lr: number;
+  beta1: number;
+  beta2: number;
+  epsilon: number;
+  weightDecay: number;
+  /** Counts from 1. */
+  step: number;
+  /** Multiplies the gradients: clipping without a pass of its own. Default 1. */
+  gradientScale?: number;
+}
+
+/**
+ * One step of AdamW over many tensors, in place. Moments are float32 (float64 for float64
+ * parameters) and as long as the parameters.
+ */
 export function adamwStep(
   parameters: readonly Tensor[],
   gradients: readonly Tensor[],
-  first: readonly Tensor[],
-  second: readonly Tensor[],
-  o: {
-    lr: number;
-    beta1: number;
-    beta2: number;
-    epsilon: number;
-    weightDecay: number;
-    step: number;
-    gradientScale: number;
-  },
+  firstMoments: readonly Tensor[],
+  secondMoments: readonly Tensor[],
+  options: AdamWStep,
 ): void {
-  call("openmanus::adamw_", [
-    parameters,
-    gradients,
-    first,
-    second,
-    o.lr,
-    o.beta1,
-    o.beta2,
-    o.epsilon,
-    o.weightDecay,
-    o.step,
-    o.gradientScale,
-  ]);
+  if (!parameters.every(onCpu)) {
+    stock.adamwStep(parameters, gradients, firstMoments, secondMoments, options);
+    return;
+  }
+  const handles = (tensors: readonly Tensor[]) => tensors.map((tensor) => tensor.handle);
+  op.adamwStep(
+    handles(parameters),
+    handles(gradients),
+    handles(firstMoments),
+    handles(secondMoments),
+    options.lr,
+    options.beta1,
+    options.beta2,
+    options.epsilon,
+    options.weightDecay,
+    options.step,
+    options.gradientScale ?? 1,
+  );
 }

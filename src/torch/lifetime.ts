@@ -25,10 +25,18 @@ export interface Owned {
 
 let openScopes = 0;
 
+let sweep: () => void = () => {};
+
+/** Told once by checkpoint.ts: what to do after tensors went, when no scope is open. */
+export function afterReleases(action: () => void): void {
+  sweep = action;
+}
+
 const finalizers = new FinalizationRegistry<{ handle: Handle; bytes: number }>(
   ({ handle, bytes }) => {
     native.release(handle);
     if (bytes > 0) native.adjustExternalMemory(-bytes);
+    sweep();
   },
 );
 
@@ -48,10 +56,12 @@ export function adopt(owned: Owned, bytes: number): void {
 /** Frees one tensor or generator now. Using it afterwards is an error; freeing it twice is not. */
 export function releaseNow(owned: Owned): void {
   native.release(owned.handle);
-  if (owned.adoptedBytes === undefined) return;
-  finalizers.unregister(owned);
-  if (owned.adoptedBytes > 0) native.adjustExternalMemory(-owned.adoptedBytes);
-  owned.adoptedBytes = undefined;
+  if (owned.adoptedBytes !== undefined) {
+    finalizers.unregister(owned);
+    if (owned.adoptedBytes > 0) native.adjustExternalMemory(-owned.adoptedBytes);
+    owned.adoptedBytes = undefined;
+  }
+  if (openScopes === 0) sweep();
 }
 
 let isTensor: (value: unknown) => value is Tensor;
@@ -99,6 +109,7 @@ export function tidy<Result>(body: () => Result): Result {
     openScopes--;
     if (survivors.length === 0) native.endScope();
     else native.endScope(survivors.map((tensor) => tensor.handle));
+    if (openScopes === 0) sweep();
   }
   if (openScopes === 0) for (const tensor of survivors) adopt(tensor, tensor.byteLength);
   return result;
@@ -120,5 +131,6 @@ export function dispose(value: TensorTree): void {
 
 /** Live tensors of this thread, and the bytes of memory they hold (shared memory counted once). */
 export function memory(): { tensors: number; bytes: number } {
+  sweep();
   return { tensors: native.liveTensors(), bytes: native.liveBytes() };
 }

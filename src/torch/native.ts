@@ -57,6 +57,10 @@ export interface NativeAddon extends ProcessGroupAddon {
   release(handle: Handle): boolean;
   keep(handle: Handle): boolean;
   isLive(handle: Handle): boolean;
+  /** A second handle to the very tensor, not a view of it. */
+  duplicate(handle: Handle): Handle;
+  /** How many handles and graphs hold the tensor. */
+  useCount(handle: Handle): number;
   beginScope(): void;
   endScope(survivors?: Handle[]): void;
   liveTensors(): number;
@@ -101,6 +105,8 @@ export interface NativeAddon extends ProcessGroupAddon {
   requiresGrad(handle: Handle): boolean;
   setRequiresGrad(handle: Handle, value: boolean): void;
   isLeaf(handle: Handle): boolean;
+  /** How often the values were changed in place. */
+  version(handle: Handle): number;
   gradient(handle: Handle): Handle | null;
   setGradient(handle: Handle, gradient: Handle | null): void;
   setGradMode(enabled: boolean): boolean;

@@ -1,2 +1,48 @@
-/** @file The process-group functions of the addon. */
-export type ProcessGroupAddon = {};
+/**
+ * @file The process-group functions of the addon, as TypeScript sees them.
+ *
+ * A group is a number here. What fails because of another rank throws an error with the code
+ * ERR_PROCESS_GROUP and the properties of NativeGroupError.
+ */
+import type { Handle } from "../native.ts";
+import type { FailureReason } from "./errors.ts";
+
+export interface NativeGroupError extends Error {
+  code: "ERR_PROCESS_GROUP";
+  ranks: number[];
+  reason: FailureReason;
+}
+
+export interface ProcessGroupAddon {
+  /** Which transports the addon was built with. */
+  processGroupBackends(): { gloo: boolean; nccl: boolean };
+  /** Blocks until all ranks have joined. Times are in milliseconds. */
+  createGroup(
+    rank: number,
+    worldSize: number,
+    masterAddress: string,
+    masterPort: number,
+    timeout: number,
+    joinTimeout: number,
+    backend: string,
+    check: boolean,
+  ): number;
+  /** `exitCode` is why the process ends, or -1. Twice is not an error. */
+  destroyGroup(group: number, exitCode: number): void;
+  groupAllReduce(group: number, tensor: Handle, reduction: string): void;
+  groupBroadcast(group: number, tensor: Handle, root: number): void;
+  groupAllGather(group: number, tensor: Handle): Handle;
+  groupAllGatherUneven(group: number, tensor: Handle): Handle[];
+  groupReduceScatter(
+    group: number,
+    tensor: Handle,
+    reduction: string,
+    sizes: readonly number[] | null,
+  ): Handle;
+  groupBarrier(group: number): void;
+  groupSend(group: number, tensor: Handle, destination: number, tag: number): void;
+  groupReceive(group: number, source: number, tag: number): Handle;
+  groupReceiveInto(group: number, tensor: Handle, source: number, tag: number): void;
+  groupBroadcastBytes(group: number, bytes: Handle | null, root: number): Handle;
+  groupAllGatherBytes(group: number, bytes: Handle): Handle[];
+}

@@ -179,12 +179,21 @@ export class TensorCore {
     if (this.isDisposed) return "Tensor(disposed)";
     const grad = this.requiresGrad ? ", requires grad" : "";
     const where = this.device === "cpu" ? "" : ` on ${this.device}`;
-    const values = this.numel <= 12 ? ` ${JSON.stringify(this.toArray(), roundForDisplay)}` : "";
+    const values = this.numel <= 12 ? ` ${displayedValues(this)}` : "";
     return `Tensor ${this.dtype}[${this.shape.join(", ")}]${where}${grad}${values}`;
   }
 
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return this.toString();
+  }
+}
+
+/** Of any tensor without an error: int64 that no number holds as they are, complex ones not at all. */
+function displayedValues(tensor: TensorCore): string {
+  try {
+    return JSON.stringify(tensor.toArray(), roundForDisplay);
+  } catch {
+    return tensor.dtype === "int64" ? `[${tensor.toTypedArray().join(",")}]` : "…";
   }
 }
 

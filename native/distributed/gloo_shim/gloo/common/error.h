@@ -1,0 +1,2 @@
+// See ../context.h: nothing of this header is needed.
+#pragma once

@@ -1,0 +1,54 @@
+// What a rank calls, in a form that ranks exchange before each operation and compare.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "protocol.h"
+#include "transport.h"
+
+namespace openmanus {
+
+enum class OperationKind : uint8_t {
+  kAllReduce,
+  kBroadcast,
+  kAllGather,
+  kAllGatherUneven,
+  kReduceScatter,
+  kBarrier,
+  kBroadcastBytes,
+  kAllGatherBytes,
+  kSend,
+};
+
+const char* operationName(OperationKind kind);
+
+// Plain bytes of one size, whatever is called: ranks that call different operations still exchange
+// these with the same message.
+struct Signature {
+  static constexpr int kSizes = 8;
+
+  int64_t sequence = 0;
+  OperationKind kind = OperationKind::kBarrier;
+  Reduction reduction = Reduction::kSum;
+  int8_t dtype = -1;
+  int8_t dimensions = 0;
+  int32_t root = -1;
+  int64_t sizes[kSizes] = {};  // the first ones; the product stands for the rest
+  int64_t elements = 0;
+  uint64_t parts = 0;  // reduceScatter: a hash of the sizes that it cuts into
+
+  static Signature of(OperationKind kind);
+  Signature& withTensor(const at::Tensor& tensor);
+  // `allReduce(float32[2, 3], sum)`.
+  std::string describe() const;
+  bool matches(const Signature& other) const;
+};
+
+// The verdict when the ranks' signatures do not match; nothing when they do.
+std::optional<Verdict> compareSignatures(const std::vector<Signature>& signatures);
+
+}  // namespace openmanus

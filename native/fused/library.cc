@@ -1,0 +1,18 @@
+/// @file The fused operators' names and arguments. Each operator's own file registers its kernel.
+#include <torch/library.h>
+
+TORCH_LIBRARY(openmanus, library) {
+  library.def("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor");
+  library.def("rotary(Tensor x, Tensor cos, Tensor sin) -> Tensor");
+  library.def("swiglu(Tensor gate, Tensor up) -> Tensor");
+  library.def(
+      "attention(Tensor query, Tensor key, Tensor value, Tensor cumulative_lengths, float scale, "
+      "int window=-1) -> Tensor");
+  library.def(
+      "token_logprob(Tensor hidden, Tensor weight, Tensor targets, float temperature=1.0, "
+      "bool entropy=True) -> (Tensor logprob, Tensor entropy)");
+  library.def(
+      "adamw_(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] first_moments, "
+      "Tensor(c!)[] second_moments, float lr, float beta1, float beta2, float eps, "
+      "float weight_decay, int step, float gradient_scale=1.0) -> ()");
+}

@@ -1,0 +1,67 @@
+/**
+ * @file `openmanus-rl data list|get`: the data of worlds that have some to download.
+ */
+import { DATASETS } from "../environments/index.ts";
+import type { Command } from "./main.ts";
+import { optionsAndWords, UsageError } from "./usage.ts";
+import { progressLine } from "./world.ts";
+
+export const data: Command = {
+  help: [
+    "Usage: openmanus-rl data list",
+    "       openmanus-rl data get NAME [--to FOLDER] [--url URL]",
+    "",
+    "Downloads a world's official data, verifies it and unpacks it. A download that broke off goes on",
+    "where it stopped when the command is run again.",
+    "",
+    "  --to FOLDER   where to put it (data/NAME unless said; worlds find it there by themselves)",
+    "  --url URL     another address of the same archive, such as a mirror",
+    "",
+    "Example: openmanus-rl data get alfworld --to ~/alfworld",
+  ].join("\n"),
+  async run(given) {
+    const { values, words } = optionsAndWords(given, {
+      to: { type: "string" },
+      url: { type: "string" },
+    });
+    const [what, name, ...rest] = words;
+    if (what === "list") {
+      for (const [name, { summary, folder, url }] of Object.entries(DATASETS))
+        console.log(`${name}  ${summary}\n  to   ${folder}\n  from ${url}`);
+      return 0;
+    }
+    if (what !== "get") throw new UsageError("there are data list and data get NAME.");
+    const dataset =
+      name !== undefined && Object.hasOwn(DATASETS, name) ? DATASETS[name] : undefined;
+    if (!dataset || rest.length > 0)
+      throw new UsageError(`get takes one of ${Object.keys(DATASETS).join(", ")}.`);
+    const url = values.url ?? dataset.url;
+    if (!/^https?:\/\//.test(url))
+      throw new UsageError("--url must begin with http:// or https://.");
+    const progress = progressLine();
+    const started = Date.now();
+    const said = await dataset
+      .get({
+        url,
+        folder: values.to ?? dataset.folder,
+        onProgress: (doing, done, total) =>
+          progress.show(progressText(doing, done, total, started)),
+      })
+      .finally(() => progress.clear());
+    console.log(said);
+    return 0;
+  },
+};
+
+function progressText(
+  doing: string,
+  done: number,
+  total: number | undefined,
+  started: number,
+): string {
+  const seconds = (Date.now() - started) / 1000;
+  if (total === undefined || total === 0) return `${doing}: ${done}`;
+  const left = (seconds / Math.max(1, done)) * (total - done);
+  const bar = "█".repeat(Math.round((20 * done) / total)).padEnd(20, "·");
+  return `${doing} ${bar} ${((100 * done) / total).toFixed(1)} %, ${left.toFixed(0)} s left`;
+}

@@ -1,0 +1,241 @@
+/**
+ * @file `openmanus-rl env list|show|verify`: the worlds.
+ */
+import {
+  type Option,
+  type Task,
+  type World,
+  type WorldDefinition,
+  worldDefinitions,
+} from "../environments/index.ts";
+import type { Command } from "./main.ts";
+import { optionsAndWords, UsageError } from "./usage.ts";
+import { opened, progressLine, worldWords } from "./world.ts";
+
+export const env: Command = {
+  help: [
+    "Usage: openmanus-rl env list [--json]",
+    "       openmanus-rl env show NAME [key=value …] [--json]",
+    "       openmanus-rl env verify NAME [DATA] [key=value …] [--split S] [--limit N] [--json]",
+    "",
+    "list    the worlds that there are",
+    "show    a world's options, splits and first task",
+    "verify  replays every task's known solution; each must win at its last step and not before.",
+    "        Prints {games, won, failures}; the exit code is 0 when all won.",
+    "",
+    "NAME may be the file of a world of your own (./world.ts). DATA is a folder or an archive, the",
+    "same as data=DATA. key=value sets an option of the world; show lists them.",
+    "",
+    "  --split S   verify only this split",
+    "  --limit N   verify only the first N tasks of each split",
+    "  --json      one JSON object on standard output",
+    "",
+    "Example: openmanus-rl env verify alfworld ~/alfworld/json_2.1.1 --json",
+  ].join("\n"),
+  async run(words) {
+    const parsed = optionsAndWords(words, {
+      json: { type: "boolean", default: false },
+      split: { type: "string" },
+      limit: { type: "string" },
+    });
+    const { values } = parsed;
+    const [what, ...rest] = parsed.words;
+    switch (what) {
+      case "list":
+        if (rest.length > 0) throw new UsageError(`list takes no "${rest[0]}".`);
+        return list(values.json);
+      case "show":
+        return show(rest, values.json);
+      case "verify":
+        return verify(rest, values);
+      default:
+        throw new UsageError(
+          `${what === undefined ? "what about the worlds?" : `there is no "env ${what}".`} There are list, show and verify.`,
+        );
+    }
+  },
+};
+
+function list(json: boolean): number {
+  const all = worldDefinitions().map(({ name, aliases = [], maximumSteps, summary }) => ({
+    ...{ name, aliases, maximumSteps, summary },
+  }));
+  if (json) {
+    console.log(JSON.stringify(all, null, 2));
+    return 0;
+  }
+  const width = Math.max(...all.map(({ name }) => name.length));
+  for (const { name, aliases, maximumSteps, summary } of all) {
+    const also = aliases.length > 0 ? ` (also ${aliases.join(", ")})` : "";
+    console.log(`${name.padEnd(width)}  ${summary}; ${maximumSteps} steps${also}`);
+  }
+  return 0;
+}
+
+async function show(words: readonly string[], json: boolean): Promise<number> {
+  const { name, options, others } = worldWords(words);
+  if (others.length > 0) throw new UsageError(`show takes no "${others[0]}".`);
+  const { definition, world } = await opened(name, options);
+  try {
+    const splits = await splitsOf(world);
+    const first = splits.find(({ tasks }) => tasks > 0);
+    const task = first && (await world.tasks(first.split)).task(0);
+    const example = task && (await exampleOf(world, task));
+    if (json) {
+      const { aliases = [], summary, maximumSteps, types = [] } = definition;
+      const about = { name: definition.name, aliases, summary, maximumSteps, types };
+      console.log(
+        JSON.stringify(
+          { ...about, options: definition.options, source: world.source, splits, example },
+          null,
+          2,
+        ),
+      );
+      return 0;
+    }
+    console.log(described(definition, world, splits));
+    if (example) console.log(`\nThe first task, ${task.id}:\n\n${indented(example.observation)}`);
+    if (example?.solution) console.log(`\nA solution:\n\n${indented(example.solution.join("\n"))}`);
+    return 0;
+  } finally {
+    await world.close?.();
+  }
+}
+
+async function splitsOf(world: World): Promise<{ split: string; tasks: number }[]> {
+  return Promise.all(
+    world.splits.map(async (split) => ({ split, tasks: (await world.tasks(split)).length })),
+  );
+}
+
+async function exampleOf(world: World, task: Task) {
+  const environment = world.environment();
+  try {
+    const { text, admissible } = await environment.reset(task);
+    const solution = await world.solution?.(task);
+    return { task, observation: text, admissible, solution };
+  } finally {
+    await environment.close?.();
+  }
+}
+
+function described(
+  definition: WorldDefinition,
+  world: World,
+  splits: readonly { split: string; tasks: number }[],
+): string {
+  const { name, aliases = [], summary, maximumSteps, types = [], options } = definition;
+  const lines = [
+    `${name}: ${summary}`,
+    ...(aliases.length > 0 ? [`also     ${aliases.join(", ")}`] : []),
+    `steps    ${maximumSteps}`,
+    ...(world.source ? [`tasks    ${world.source}`] : []),
+    `splits   ${splits.map(({ split, tasks }) => `${split} ${tasks}`).join(", ")}`,
+    ...(types.length > 0 ? [`kinds    ${types.join(", ")}`] : []),
+    `expert   ${world.expert ? "yes" : "no"}`,
+  ];
+  const names = Object.keys(options);
+  if (names.length > 0) {
+    const width = Math.max(...names.map((option) => option.length));
+    lines.push("", "Options:");
+    for (const [option, about] of Object.entries(options))
+      lines.push(`  ${option.padEnd(width)}  ${aboutOption(about)}`);
+  }
+  return lines.join("\n");
+}
+
+function aboutOption(option: Option): string {
+  const choices = "choices" in option && option.choices ? ` (${option.choices.join(", ")})` : "";
+  const otherwise = option.default === undefined ? "" : `; ${option.default} unless said`;
+  return `${option.about}${choices}${otherwise}`;
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, "  ");
+}
+
+export interface Verification {
+  games: number;
+  won: number;
+  failures: { task: string; reason: string }[];
+}
+
+async function verify(
+  words: readonly string[],
+  values: { json: boolean; split?: string | undefined; limit?: string | undefined },
+): Promise<number> {
+  const { name, options, others } = worldWords(words);
+  const [data, ...further] = others;
+  if (further.length > 0) throw new UsageError(`verify takes no "${further[0]}".`);
+  const limit = values.limit === undefined ? Infinity : Number(values.limit);
+  if (!(limit >= 1)) throw new UsageError("--limit must be a number of tasks, 1 or more.");
+  const given = data === undefined ? options : { ...options, data };
+  const { definition, world } = await opened(name, given);
+  try {
+    const progress = progressLine();
+    const splits = values.split === undefined ? world.splits : [values.split];
+    const found = await verifyWorld(world, splits, limit, (done, total) =>
+      progress.show(`${definition.name}: ${done} of ${total}`),
+    );
+    progress.clear();
+    const { games, won, failures } = found;
+    if (values.json) console.log(JSON.stringify(found, null, 2));
+    else {
+      for (const { task, reason } of failures) console.log(`FAILED ${task}: ${reason}`);
+      console.log(
+        `${won} of ${games} won at their last step (${world.source ?? definition.name}).`,
+      );
+    }
+    return won === games && failures.length === 0 ? 0 : 1;
+  } finally {
+    await world.close?.();
+  }
+}
+
+export async function verifyWorld(
+  world: World,
+  splits: readonly string[],
+  limit = Infinity,
+  onProgress?: (done: number, total: number) => void,
+): Promise<Verification> {
+  const found: Verification = { games: 0, won: 0, failures: [] };
+  const environment = world.environment();
+  const sets = await Promise.all(splits.map((split) => world.tasks(split)));
+  const total = sets.reduce((sum, { length }) => sum + Math.min(length, limit), 0);
+  for (const tasks of sets)
+    for (let index = 0; index < Math.min(tasks.length, limit); index++) {
+      const task = tasks.task(index);
+      let reason: string | undefined;
+      try {
+        reason = await failureOf(world, environment, task);
+      } catch (error) {
+        reason = error instanceof Error ? error.message : String(error);
+      }
+      found.games++;
+      if (reason === undefined) found.won++;
+      else found.failures.push({ task: task.id, reason });
+      onProgress?.(found.games, total);
+    }
+  await environment.close?.();
+  return found;
+}
+
+/** Undefined when the solution wins with its last action. */
+async function failureOf(
+  world: World,
+  environment: ReturnType<World["environment"]>,
+  task: Task,
+): Promise<string | undefined> {
+  const solution = await world.solution?.(task);
+  if (!solution || solution.length === 0) return "no solution is known";
+  await environment.reset(task);
+  for (const [number, action] of solution.entries()) {
+    const { won, done, admissible, observation } = await environment.step(action);
+    const place = `step ${number + 1} of ${solution.length}, "${action}"`;
+    if (admissible === false) return `${place} was answered "${observation.text}"`;
+    const isLast = number === solution.length - 1;
+    if (done && !isLast) return `it ended early, with ${place}`;
+    if (isLast && !won) return `it was not won by ${place}`;
+  }
+  return undefined;
+}

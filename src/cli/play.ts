@@ -1,0 +1,146 @@
+/**
+ * @file `openmanus-rl play NAME`: a person is the agent, or watches the scripted expert.
+ */
+import { createInterface, type Interface } from "node:readline";
+import type { Expert, Observation, Task, TaskSet, World } from "../environments/index.ts";
+import type { Command } from "./main.ts";
+import { optionsAndWords, UsageError } from "./usage.ts";
+import { opened, worldWords } from "./world.ts";
+
+export const play: Command = {
+  help: [
+    "Usage: openmanus-rl play NAME [key=value …] [--split S] [--task N] [--steps N] [--expert]",
+    "",
+    "You are the agent: type an action and Enter. TAB completes, an empty line lists what you can do,",
+    ":plan shows the shortest way where the world knows it, :quit ends. Reads piped input too.",
+    "key=value sets an option of the world; openmanus-rl env show NAME lists them.",
+    "",
+    "  --split S   the split to play (the first one unless said)",
+    "  --task N    the number of the task in it, from 0, or its id",
+    "  --steps N   how many steps you have (the world's own number unless said)",
+    "  --expert    watch the world's scripted expert instead",
+    "",
+    "Example: openmanus-rl play household difficulty=easy --task 3",
+  ].join("\n"),
+  async run(given) {
+    const { values, words } = optionsAndWords(given, {
+      split: { type: "string" },
+      task: { type: "string", default: "0" },
+      steps: { type: "string" },
+      expert: { type: "boolean", default: false },
+    });
+    const { name, options, others } = worldWords(words);
+    if (others.length > 0) throw new UsageError(`play takes no "${others[0]}".`);
+    const { definition, world } = await opened(name, options);
+    const steps = values.steps === undefined ? definition.maximumSteps : Number(values.steps);
+    if (!Number.isInteger(steps) || steps < 1)
+      throw new UsageError("--steps must be a whole number, 1 or more.");
+    try {
+      const tasks = await world.tasks(values.split ?? world.splits[0]!);
+      const task = chosenTask(tasks, values.task);
+      if (!values.expert) return await episode(world, task, steps, person());
+      if (!world.expert) throw new UsageError(`${definition.name} has no scripted expert.`);
+      return await episode(world, task, steps, watched(world.expert(0)));
+    } finally {
+      await world.close?.();
+    }
+  },
+};
+
+function chosenTask(tasks: TaskSet, wish: string): Task {
+  if (/^\d+$/.test(wish)) return tasks.task(Number(wish));
+  for (let index = 0; index < tasks.length; index++) {
+    const task = tasks.task(index);
+    if (task.id === wish) return task;
+  }
+  throw new UsageError(`the split ${tasks.split} has no task "${wish}".`);
+}
+
+/** Who acts. Undefined ends the episode. */
+interface Player {
+  next(
+    observation: Observation,
+    plan: () => readonly string[] | undefined,
+  ): Promise<string | undefined>;
+  close(): void;
+}
+
+async function episode(world: World, task: Task, steps: number, player: Player): Promise<number> {
+  const environment = world.environment();
+  try {
+    let observation = await environment.reset(task);
+    console.log(observation.text);
+    for (let step = 1; step <= steps; step++) {
+      const action = await player.next(observation, () => environment.plan?.());
+      if (action === undefined) {
+        console.log("You leave.");
+        return 0;
+      }
+      const result = await environment.step(action);
+      observation = result.observation;
+      console.log(observation.text);
+      if (!result.done) continue;
+      const end = result.won ? "Solved" : result.lost ? "Lost" : "Over";
+      console.log(`\n${end} after ${step} steps, score ${result.score}.`);
+      return 0;
+    }
+    console.log(`\nThe ${steps} steps are used up.`);
+    return 0;
+  } finally {
+    player.close();
+    await environment.close?.();
+  }
+}
+
+function watched(expert: Expert): Player {
+  return {
+    next: async (observation) => {
+      const action = expert.act(observation);
+      console.log(`\n> ${action}`);
+      return action;
+    },
+    close: () => {},
+  };
+}
+
+function person(): Player {
+  const terminal = Boolean(process.stdin.isTTY);
+  let admissible: readonly string[] = [];
+  const lines: Interface = createInterface({
+    input: process.stdin,
+    ...(terminal && { output: process.stdout }),
+    completer: (line: string): [string[], string] => [completions(admissible, line), line],
+    terminal,
+  });
+  const reader = lines[Symbol.asyncIterator]();
+  return {
+    async next(observation, plan) {
+      admissible = observation.admissible ?? [];
+      for (;;) {
+        if (terminal) lines.setPrompt("\n> ");
+        lines.prompt();
+        const { value, done } = (await reader.next()) as IteratorResult<string, undefined>;
+        if (done || value === undefined || value.trim() === ":quit") return undefined;
+        const line = value.trim();
+        // A terminal has shown what was typed; a pipe has not.
+        if (!terminal) console.log(`\n> ${line}`);
+        if (line === ":plan") {
+          console.log(plan()?.join("\n") ?? "This world knows no plan from here.");
+        } else if (line === "") {
+          console.log(
+            admissible.length > 0 ? admissible.join("\n") : "This world lists no actions.",
+          );
+        } else {
+          return line;
+        }
+      }
+    },
+    close: () => lines.close(),
+  };
+}
+
+/** A blank to fill in ("search[<your query>]") completes up to its blank. */
+export function completions(admissible: readonly string[], line: string): string[] {
+  const beginnings = admissible.map((action) => action.replace(/<[^<>]*>.*$/s, ""));
+  return [...new Set(beginnings)].filter((action) => action.startsWith(line));
+}

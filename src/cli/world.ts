@@ -1,0 +1,47 @@
+/**
+ * @file What the commands about worlds share: `NAME key=value …` on the command line, and progress.
+ */
+import { findWorld, openWorld, type World, type WorldDefinition } from "../environments/index.ts";
+import { UsageError } from "./usage.ts";
+
+/** The name comes first, then options of the world as key=value, and what else the command takes. */
+export function worldWords(words: readonly string[]): {
+  name: string;
+  options: Record<string, string>;
+  others: readonly string[];
+} {
+  const [name, ...rest] = words;
+  if (name === undefined) throw new UsageError("which world? openmanus-rl env list names them.");
+  const options: Record<string, string> = {};
+  const others: string[] = [];
+  for (const word of rest) {
+    const [, key, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(word) ?? [];
+    if (key === undefined || value === undefined) others.push(word);
+    else options[key] = value;
+  }
+  return { name, options, others };
+}
+
+export async function opened(
+  name: string,
+  options: Readonly<Record<string, string>>,
+): Promise<{ definition: WorldDefinition; world: World }> {
+  const definition = await findWorld(name);
+  return { definition, world: await openWorld(definition, options) };
+}
+
+/** A line that is written over on a terminal, and nothing elsewhere. */
+export function progressLine(): { show(text: string): void; clear(): void } {
+  const { stderr } = process;
+  let last = 0;
+  return {
+    show(text) {
+      if (!stderr.isTTY || Date.now() - last < 100) return;
+      last = Date.now();
+      stderr.write(`\r\x1b[2K${text}`);
+    },
+    clear() {
+      if (stderr.isTTY) stderr.write("\r\x1b[2K");
+    },
+  };
+}
