@@ -1,0 +1,58 @@
+/**
+ * @file The door of the algorithms room: advantages, losses, and what stands around them. Pure
+ * functions: no I/O, no globals, no hidden randomness. See docs/algorithms.md.
+ */
+export { gae } from "./advantages/gae.ts";
+export { gigpo, type Steps } from "./advantages/gigpo.ts";
+export { gpg } from "./advantages/gpg.ts";
+export { grpo } from "./advantages/grpo.ts";
+export { grpoPassAtK } from "./advantages/grpo-passk.ts";
+export { hgpo } from "./advantages/hgpo.ts";
+export { opo } from "./advantages/opo.ts";
+export { optimalTokenBaseline } from "./advantages/optimal-token-baseline.ts";
+export * from "./advantages/registry.ts";
+export { reinforcePlusPlus } from "./advantages/reinforce-plus-plus.ts";
+export { reinforcePlusPlusBaseline } from "./advantages/reinforce-plus-plus-baseline.ts";
+export { remax } from "./advantages/remax.ts";
+export * from "./advantages/requirements.ts";
+export { rloo } from "./advantages/rloo.ts";
+export * from "./diagnostics/batch.ts";
+export * from "./diagnostics/groups.ts";
+export * from "./diagnostics/reduce.ts";
+export * from "./diagnostics/variance-proxy.ts";
+export type { Singleton } from "./groups.ts";
+export * from "./losses/actor.ts";
+export * from "./losses/aggregation.ts";
+export * from "./losses/distribution.ts";
+export * from "./losses/kl.ts";
+export { maskedInput, type TokenValues } from "./losses/packed.ts";
+export type {
+  LossAndMetrics,
+  PolicyLossInput,
+  PolicyLossKind,
+  PolicyLossOptions,
+  PolicyTerms,
+  TokenLosses,
+} from "./losses/policy.ts";
+export * from "./losses/preference.ts";
+export * from "./losses/registry.ts";
+export * from "./losses/value.ts";
+export type { MismatchInput, MismatchOptions } from "./mismatch/input.ts";
+export * from "./mismatch/metrics.ts";
+export { REJECTION_OPTIONS, type Rejection, rejectMismatch } from "./mismatch/rejection.ts";
+export {
+  type ImportanceWeightOptions,
+  type ImportanceWeights,
+  importanceWeights,
+} from "./mismatch/weights.ts";
+export * from "./rewards/dynamic-sampling.ts";
+export * from "./rewards/invalid-action.ts";
+export * from "./rewards/kl-in-reward.ts";
+export * from "./rewards/overlong.ts";
+export * from "./rewards/resample.ts";
+export * from "./rows.ts";
+export { moments, whiten, whitenRewards } from "./statistics.ts";
+export { equalSteps, type StepGroups, similarSteps } from "./steps/groups.ts";
+export { stepReturns } from "./steps/returns.ts";
+export { textMatcher } from "./steps/similarity.ts";
+export * from "./steps/table.ts";

@@ -1,0 +1,123 @@
+/**
+ * @file A scripted expert that explores: it sees what an agent sees, does not know where things are,
+ * looks into likely places first, and remembers what it saw.
+ */
+import type { Expert, Observation } from "../../environment.ts";
+import { seededRandom } from "../../random.ts";
+import { Memory, type Seen } from "./memory.ts";
+import { classOf, NO_PLACES, type Places } from "./places.ts";
+import { readWish, type Wish } from "./wish.ts";
+
+/** The appliance for each treatment, by the rules of the game. */
+const APPLIANCES = { clean: "sinkbasin", heat: "microwave", cool: "fridge" } as const;
+
+export function explorer(seed: number, places: Places = NO_PLACES): Expert {
+  const random = seededRandom("explorer", seed);
+  const memory = new Memory();
+  /** Breaks ties between places that are equally likely, differently for every seed. */
+  const whims = new Map<string, number>();
+  let wish: Wish | undefined;
+  let last: string | undefined;
+  const treated = new Set<string>();
+  /** The receptacle that objects are brought to, once the first is there. */
+  let chosen: string | undefined;
+
+  const whim = (name: string): number => {
+    const known = whims.get(name) ?? random.unit();
+    whims.set(name, known);
+    return known;
+  };
+  const possible = (command: string): boolean => memory.admissible.has(command);
+
+  /** Walks to a receptacle, or opens it when it is reached and closed. */
+  const reach = (seen: Seen): string | undefined => {
+    if (!memory.here.includes(seen.name)) return `go to ${seen.name}`;
+    if (seen.closed) return `open ${seen.name}`;
+    return seen.looked ? undefined : `examine ${seen.name}`;
+  };
+
+  /** The most promising place to look into next, by what one may expect there for the effort. */
+  const explore = (kind: string): string | undefined => {
+    let best: { seen: Seen; worth: number } | undefined;
+    for (const seen of memory.receptacles.values()) {
+      if (seen.looked) continue;
+      const near = memory.here.includes(seen.name);
+      const opening = seen.closed === undefined ? places.closed(seen.kind) : Number(seen.closed);
+      const effort = near ? 1 : 1 + opening;
+      const worth = (places.expected(kind, seen.kind) + 1e-4) / effort + 1e-7 * whim(seen.name);
+      if (!best || worth > best.worth) best = { seen, worth };
+    }
+    return best && reach(best.seen);
+  };
+
+  /** Where to put the object: where others like it are, then what is near, then what needs no opening. */
+  const target = (wanted: Wish): Seen | undefined => {
+    const all = [...memory.receptacles.values()].filter(({ kind }) => kind === wanted.target);
+    const rank = (seen: Seen): number =>
+      (seen.name === chosen ? 1000 : 0) +
+      (wanted.count === 2 ? 100 * alike(seen, wanted) : 0) +
+      (memory.here.includes(seen.name) ? 10 : 0) +
+      (seen.closed === true ? 0 : seen.closed === false ? 2 : 1) +
+      whim(seen.name) / 2;
+    return all.sort((a, b) => rank(b) - rank(a))[0];
+  };
+  const alike = (seen: Seen, { object }: Wish): number =>
+    seen.contents.filter((name) => classOf(name) === object).length;
+
+  const withObject = (held: string, wanted: Wish): string | undefined => {
+    if (wanted.lamp !== undefined) {
+      const lamp = [...memory.lamps].find(([name]) => classOf(name) === wanted.lamp);
+      if (!lamp) return explore(wanted.lamp);
+      return possible(`use ${lamp[0]}`) ? `use ${lamp[0]}` : `go to ${lamp[1]}`;
+    }
+    if (wanted.treatment && !treated.has(held)) {
+      const appliance = [...memory.receptacles.values()].find(
+        ({ kind }) => kind === APPLIANCES[wanted.treatment!],
+      );
+      if (!appliance) return undefined;
+      const command = `${wanted.treatment} ${held} with ${appliance.name}`;
+      return possible(command) ? command : `go to ${appliance.name}`;
+    }
+    const place = target(wanted);
+    if (!place) return undefined;
+    const command = `move ${held} to ${place.name}`;
+    return possible(command) ? command : reach(place);
+  };
+
+  const withEmptyHands = (wanted: Wish): string | undefined => {
+    const kept = wanted.count === 2 ? target(wanted)?.name : undefined;
+    for (const near of [true, false])
+      for (const seen of memory.receptacles.values()) {
+        if (seen.name === kept || memory.here.includes(seen.name) !== near) continue;
+        const object = seen.contents.find((name) => classOf(name) === wanted.object);
+        if (object === undefined) continue;
+        const command = `take ${object} from ${seen.name}`;
+        if (possible(command)) return command;
+        const step = reach(seen);
+        if (step !== undefined) return step;
+      }
+    return explore(wanted.object);
+  };
+
+  return {
+    act(observation: Observation): string {
+      if (last === undefined) {
+        wish = readWish(observation.instruction ?? "");
+        memory.begin(observation.text);
+      }
+      memory.update(last, observation);
+      const done = last === undefined ? undefined : /^(clean|heat|cool) (.+) with /.exec(last);
+      if (done && observation.text !== "Nothing happens.") treated.add(done[2]!);
+      const placed = last === undefined ? undefined : /^move .+ to (.+)$/.exec(last);
+      if (placed && observation.text !== "Nothing happens.") chosen = placed[1];
+      const { held } = memory;
+      const next = !wish
+        ? undefined
+        : held === undefined
+          ? withEmptyHands(wish)
+          : withObject(held, wish);
+      last = next !== undefined && possible(next) ? next : "look";
+      return last;
+    },
+  };
+}

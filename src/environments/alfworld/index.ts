@@ -1,0 +1,120 @@
+/**
+ * @file ALFWorld: household tasks in text. Real game files, and a generator of our own games of the
+ * same form.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { defineWorld } from "../define.ts";
+import { DIFFICULTIES, type DifficultyName } from "./household/difficulty.ts";
+import { TASK_TYPES, type TaskType } from "./tasks.ts";
+
+const types = {
+  kind: "list",
+  choices: TASK_TYPES,
+  about: "the kinds of task to play; all unless said",
+} as const;
+
+const winReward = {
+  kind: "number",
+  default: 10,
+  about: "the reward of the step that solves the task",
+} as const;
+
+const roomOptions = {
+  difficulty: {
+    kind: "text",
+    choices: Object.keys(DIFFICULTIES),
+    default: "medium",
+    about: "how much there is in a room, and how much of it is behind doors",
+  },
+  receptacles: {
+    kind: "number",
+    integer: true,
+    minimum: 5,
+    maximum: 60,
+    about: "how many receptacles a room has, in place of what the difficulty says",
+  },
+  objects: {
+    kind: "number",
+    integer: true,
+    minimum: 2,
+    maximum: 200,
+    about: "how many objects a room has",
+  },
+  closed: {
+    kind: "number",
+    minimum: 0,
+    maximum: 1,
+    about: "the share of receptacles with doors whose doors are closed",
+  },
+  games: {
+    kind: "number",
+    integer: true,
+    minimum: 1,
+    maximum: 100_000_000,
+    default: 10_000,
+    about: "how many built-in games the split train has",
+  },
+  seed: {
+    kind: "number",
+    integer: true,
+    minimum: 0,
+    default: 0,
+    about: "another seed makes other built-in rooms and games",
+  },
+} as const;
+
+export const household = defineWorld({
+  name: "household",
+  summary: "household tasks in rooms of our own: any number of games, nothing to download",
+  maximumSteps: 50,
+  types: TASK_TYPES,
+  options: { types, winReward, ...roomOptions },
+  open: async (options) =>
+    (await import("./household/world.ts")).householdWorld("household", {
+      ...options,
+      difficulty: options.difficulty as DifficultyName,
+      types: (options.types as readonly TaskType[] | undefined) ?? TASK_TYPES,
+    }),
+});
+
+/** Where `data get alfworld` puts the games unless told otherwise. */
+export const DEFAULT_DATA_FOLDER = join("data", "alfworld");
+
+export const alfworld = defineWorld({
+  name: "alfworld",
+  aliases: ["alfworld/AlfredTWEnv", "AlfredTWEnv"],
+  summary: "ALFWorld's household tasks, in its own game files or in built-in ones",
+  maximumSteps: 50,
+  types: TASK_TYPES,
+  options: {
+    data: {
+      kind: "text",
+      about:
+        'a folder or archive of game.tw-pddl files, or "builtin" for the games of the world ' +
+        `"household"; unless said: $ALFWORLD_DATA or ${DEFAULT_DATA_FOLDER} where there is one, else builtin`,
+    },
+    types,
+    winReward,
+    ...roomOptions,
+  },
+  async open({ data = dataFolder(), ...options }) {
+    const chosen = options.types as readonly TaskType[] | undefined;
+    if (data !== "builtin") {
+      const { alfworldWorld } = await import("./world.ts");
+      return alfworldWorld("alfworld", data, { types: chosen, winReward: options.winReward });
+    }
+    const { householdWorld } = await import("./household/world.ts");
+    return householdWorld("alfworld", {
+      ...options,
+      difficulty: options.difficulty as DifficultyName,
+      types: chosen ?? TASK_TYPES,
+    });
+  },
+});
+
+/** The original's own variable comes first. */
+function dataFolder(): string {
+  const candidates = [process.env.ALFWORLD_DATA, DEFAULT_DATA_FOLDER];
+  return candidates.find((folder) => folder && existsSync(folder)) ?? "builtin";
+}

@@ -1,0 +1,72 @@
+/**
+ * @file Games in a tar, which can only be read from beginning to end: all are read at once and kept
+ * compactly, some 5 KB each.
+ */
+import { createReadStream, readFileSync } from "node:fs";
+import { createGunzip, deflateRawSync, inflateRawSync } from "node:zlib";
+import { tarFiles } from "../archive/tar.ts";
+import { decompressXz } from "../archive/xz.ts";
+import { EnvironmentError } from "../environment.ts";
+import { GameError, naming } from "./errors.ts";
+import { type GameFile, LARGEST_GAME_FILE, readGameFile } from "./game-file.ts";
+import type { Library } from "./library.ts";
+import { type Entry, entryOf, isGamePath, isLeftOut } from "./tasks.ts";
+
+/** A game file with its problem compressed, or what was wrong with it. */
+type Packed =
+  | { readonly file: GameFile; readonly problem: Uint8Array }
+  | { readonly error: GameError };
+
+export async function openTar(path: string): Promise<Library> {
+  const games = new Map<string, Packed>();
+  const entries: Entry[] = [];
+  let leftOut = 0;
+  for await (const { path: inner, bytes } of tarFiles(
+    bytesOf(path),
+    isGamePath,
+    LARGEST_GAME_FILE,
+  )) {
+    const game = packed(bytes);
+    if (isLeftOut(inner) || ("file" in game && !game.file.solvable)) {
+      leftOut++;
+      continue;
+    }
+    const entry = entryOf(inner);
+    games.set(entry.id, game);
+    entries.push(entry);
+  }
+  entries.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return {
+    entries,
+    leftOut,
+    read(id) {
+      const game = games.get(id);
+      if (!game) throw new EnvironmentError("alfworld", `there is no game ${id} in ${path}.`);
+      return naming(`${path}/${id}`, () => unpacked(game));
+    },
+  };
+}
+
+function bytesOf(path: string): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  if (path.endsWith("xz")) return decompressXz(readFileSync(path));
+  const file = createReadStream(path, { highWaterMark: 1 << 20 });
+  if (path.endsWith(".tar")) return file;
+  const unzipped = createGunzip();
+  file.on("error", (error) => unzipped.destroy(error));
+  return file.pipe(unzipped);
+}
+
+function packed(bytes: Uint8Array): Packed {
+  try {
+    const file = readGameFile(new TextDecoder().decode(bytes));
+    return { file: { ...file, problem: "" }, problem: deflateRawSync(file.problem, { level: 1 }) };
+  } catch (error) {
+    if (error instanceof GameError) return { error };
+    throw error;
+  }
+}
+
+function unpacked(game: Packed): GameFile {
+  if ("error" in game) throw game.error;
+  return { ...game.file, problem: inflateRawSync(game.problem).toString("utf8") };
+}

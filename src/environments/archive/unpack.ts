@@ -1,0 +1,57 @@
+/**
+ * @file Unpacks a zip into a folder, and nothing outside of it.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ArchiveError } from "./error.ts";
+import { ZipFile } from "./zip.ts";
+
+export interface UnpackLimits {
+  readonly files: number;
+  readonly bytesPerFile: number;
+  readonly bytes: number;
+}
+
+/** Returns how many files there were. Checks every path before it writes the first file. */
+export function unpackZip(
+  path: string,
+  folder: string,
+  limits: UnpackLimits,
+  onProgress?: (files: number, total: number) => void,
+): number {
+  const zip = new ZipFile(path);
+  try {
+    const files = zip.entries.filter((entry) => !entry.path.endsWith("/"));
+    if (files.length > limits.files)
+      throw new ArchiveError(
+        `it holds ${files.length} files; at most ${limits.files} are expected.`,
+      );
+    const bytes = files.reduce((sum, { size }) => sum + size, 0);
+    if (bytes > limits.bytes)
+      throw new ArchiveError(`it unpacks to ${bytes} bytes; at most ${limits.bytes} are expected.`);
+    for (const file of files) {
+      checkPath(file.path);
+      if (!file.isFile) throw new ArchiveError(`${file.path} is a link or a device, not a file.`);
+    }
+    for (const [done, file] of files.entries()) {
+      const target = join(folder, file.path);
+      mkdirSync(dirname(target), { recursive: true });
+      // "wx": never through a link that lies there, and never twice the same file.
+      writeFileSync(target, zip.read(file, limits.bytesPerFile), { flag: "wx" });
+      onProgress?.(done + 1, files.length);
+    }
+    return files.length;
+  } finally {
+    zip.close();
+  }
+}
+
+/** A path that stays inside whatever folder it is joined to, on every system. */
+function checkPath(path: string): void {
+  const parts = path.split(/[/\\]/);
+  const right =
+    parts.every((part) => part !== "" && part !== "." && part !== "..") &&
+    !path.includes("\0") &&
+    !path.includes(":");
+  if (!right) throw new ArchiveError(`it holds the path "${path}", which leads out of its folder.`);
+}

@@ -1,0 +1,7 @@
+/**
+ * @file The list of our own worlds. A new world adds its line here.
+ */
+import { alfworld, household } from "./alfworld/index.ts";
+import type { WorldDefinition } from "./define.ts";
+
+export const BUILT_IN: readonly WorldDefinition[] = [alfworld, household];

@@ -1,0 +1,34 @@
+/**
+ * @file The door of the environments room: the interface, the registry, and how to define a world.
+ */
+
+export { DATASETS, type Dataset, type GetOptions } from "./data/datasets.ts";
+export {
+  type Answer,
+  defineEnvironment,
+  defineWorld,
+  type EnvironmentParts,
+  type TaskSketch,
+  type WorldDefinition,
+} from "./define.ts";
+export {
+  type Environment,
+  EnvironmentError,
+  type Expert,
+  type Json,
+  type LocalEnvironment,
+  type Observation,
+  type StepResult,
+  type Task,
+  type TaskSet,
+  type World,
+} from "./environment.ts";
+export {
+  checkOptions,
+  type Option,
+  type OptionTable,
+  type OptionValues,
+} from "./options.ts";
+export { type Random, seededRandom } from "./random.ts";
+export { findWorld, openWorld, registerWorld, worldDefinitions } from "./registry.ts";
+export { taskList, taskSet } from "./tasks.ts";

@@ -1,0 +1,90 @@
+/**
+ * @file Worlds by name: the built-in ones, those that a program registers, and files.
+ */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { BUILT_IN } from "./built-in.ts";
+import type { WorldDefinition } from "./define.ts";
+import { EnvironmentError, type World } from "./environment.ts";
+import { nearest } from "./nearest.ts";
+import { checkOptions } from "./options.ts";
+
+const registered = new Map<string, WorldDefinition>();
+for (const definition of BUILT_IN) register(definition);
+
+/** Makes a world known by its name and aliases. A name that is taken is an error. */
+export function registerWorld(definition: WorldDefinition): void {
+  register(definition);
+}
+
+function register(definition: WorldDefinition): void {
+  const names = [definition.name, ...(definition.aliases ?? [])].map((name) => name.toLowerCase());
+  for (const name of names) {
+    const other = registered.get(name);
+    if (other && other !== definition)
+      throw new EnvironmentError(
+        definition.name,
+        `the name "${name}" already belongs to the world "${other.name}"; choose another.`,
+      );
+  }
+  for (const name of names) registered.set(name, definition);
+}
+
+/** All known worlds, by name. */
+export function worldDefinitions(): readonly WorldDefinition[] {
+  const all = [...new Set(registered.values())];
+  return all.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * The world of that name or alias. A name that looks like a file ("./world.ts", "worlds/mine.js") is
+ * imported: its default export, or its only export that is a world definition.
+ */
+export async function findWorld(name: string): Promise<WorldDefinition> {
+  const found = registered.get(name.toLowerCase());
+  if (found) return found;
+  if (/\.[cm]?[jt]s$/.test(name)) return fromFile(name);
+  const names = worldDefinitions().flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]);
+  const guess = nearest(name, names);
+  throw new EnvironmentError(
+    name.length > 60 ? `${name.slice(0, 60)}…` : name,
+    `there is no world of this name${guess ? `; did you mean "${guess}"?` : "."} ` +
+      `There are ${names.join(", ")}. A world of your own is named by its file (./world.ts).`,
+  );
+}
+
+async function fromFile(path: string): Promise<WorldDefinition> {
+  const file = resolve(path);
+  if (!existsSync(file))
+    throw new EnvironmentError(path, `there is no file ${file}. Is the path right?`);
+  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  const worlds = Object.values(module).filter(isWorldDefinition);
+  const world = isWorldDefinition(module.default) ? module.default : worlds[0];
+  if (!world || (new Set(worlds).size > 1 && !isWorldDefinition(module.default)))
+    throw new EnvironmentError(
+      path,
+      `the file must export one world, made with defineEnvironment or defineWorld; it exports ${worlds.length}.`,
+    );
+  return world;
+}
+
+function isWorldDefinition(value: unknown): value is WorldDefinition {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "open" in value &&
+    typeof value.open === "function" &&
+    "name" in value &&
+    typeof value.name === "string"
+  );
+}
+
+/** Finds a world, checks the options and loads it. */
+export async function openWorld(
+  name: string | WorldDefinition,
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<World> {
+  const definition = typeof name === "string" ? await findWorld(name) : name;
+  return definition.open(checkOptions(definition.name, definition.options, options));
+}

@@ -1,0 +1,57 @@
+/**
+ * @file What a forward pass is for: log-probabilities and entropies of given tokens, logits, values.
+ */
+import { type Tensor, tidy, tokenLogprob } from "../../torch/index.ts";
+import { type ForwardOptions, hiddenStates } from "./forward.ts";
+import type { Model } from "./model.ts";
+import type { PackedSequences } from "./packed.ts";
+
+export interface TokenOutputs {
+  /** log p of each target, float32 [selected]. */
+  logprobs: Tensor;
+  /** Entropy of each distribution, float32 [selected]; null when nobody asked. */
+  entropies: Tensor | null;
+}
+
+export interface TokenOptions extends ForwardOptions {
+  /** Log-probabilities of the distribution with logits / temperature. */
+  temperature?: number;
+  /** Default true. */
+  entropy?: boolean;
+}
+
+/**
+ * The log-probability of `targets[i]` after token `places[i]` of the packed batch (both int64
+ * [selected]). The whole [tokens, vocabulary] never exists.
+ */
+export function tokenOutputs(
+  model: Model,
+  batch: PackedSequences,
+  places: Tensor,
+  targets: Tensor,
+  options: TokenOptions = {},
+): TokenOutputs {
+  return tidy(() => {
+    const hidden = hiddenStates(model, batch, options).indexSelect(0, places);
+    const { logprob, entropy } = tokenLogprob(hidden, model.output, targets, {
+      temperature: options.temperature ?? 1,
+      entropy: options.entropy ?? true,
+    });
+    return { logprobs: logprob, entropies: entropy };
+  });
+}
+
+/** All logits, [tokens, vocabulary]: for small models and tests. */
+export function logits(model: Model, batch: PackedSequences, options: ForwardOptions = {}): Tensor {
+  return tidy(() => hiddenStates(model, batch, options).linear(model.output));
+}
+
+/** One value per token, float32 [tokens], of a value model (`score.weight`). */
+export function values(model: Model, batch: PackedSequences, options: ForwardOptions = {}): Tensor {
+  const score = model.parameters.get("score.weight");
+  if (!score) throw new Error("values: this model has no score.weight; it is not a value model");
+  return tidy(() => {
+    const bias = model.parameters.get("score.bias") ?? null;
+    return hiddenStates(model, batch, options).linear(score, bias).squeeze(-1).to("float32");
+  });
+}

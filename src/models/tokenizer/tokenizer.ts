@@ -1,0 +1,132 @@
+/**
+ * @file Text to token ids and back, by the files of a Hugging Face tokenizer.
+ *
+ * `@huggingface/tokenizers` does the encoding. Decoding of byte-level tokenizers (Qwen, Llama 3, our
+ * own) is done here, byte by byte, so that a stream gives exactly the text of the whole.
+ */
+import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
+import { bytesOfToken } from "./byte-alphabet.ts";
+import type { TokenizerFiles } from "./files.ts";
+import { byteStream, rereadingStream, type TextStream } from "./stream.ts";
+
+export interface EncodeOptions {
+  /** What the tokenizer puts around a text by itself, such as a BOS token. Default: not. */
+  addSpecialTokens?: boolean;
+}
+
+export interface DecodeOptions {
+  /** Leaves out <|im_end|> and its like. Default: false. */
+  skipSpecialTokens?: boolean;
+}
+
+/** The special tokens that tokenizer_config.json names by their use. */
+export interface NamedTokens {
+  bos_token: string | null;
+  eos_token: string | null;
+  pad_token: string | null;
+  unk_token: string | null;
+}
+
+export class Tokenizer {
+  /** The folder it came from. */
+  readonly folder: string;
+  /** One more than the highest id. A model may have more rows than that: they are never used. */
+  readonly vocabularySize: number;
+  /** Ids of tokens that are matched as whole strings before anything else. */
+  readonly addedIds: ReadonlySet<number>;
+  /** Those of them that are no text: they control. */
+  readonly specialIds: ReadonlySet<number>;
+  readonly namedTokens: NamedTokens;
+  /** Whether tokens are sequences of bytes (and any text can be encoded). */
+  readonly byteLevel: boolean;
+
+  readonly #tokenizer: HuggingFaceTokenizer;
+  readonly #bytes: (Uint8Array | undefined)[] = [];
+
+  constructor({ folder, tokenizer, config, namedTokens, byteLevel }: TokenizerFiles) {
+    this.folder = folder;
+    // A clean-up of spaces would make decoding inexact.
+    this.#tokenizer = new HuggingFaceTokenizer(tokenizer, {
+      ...config,
+      clean_up_tokenization_spaces: false,
+    });
+    const added = [...this.#tokenizer.get_added_tokens_decoder()];
+    this.addedIds = new Set(added.map(([id]) => id));
+    this.specialIds = new Set(added.filter(([, token]) => token.special).map(([id]) => id));
+    let size = 0;
+    for (const id of this.#tokenizer.get_vocab().values()) size = Math.max(size, id + 1);
+    this.vocabularySize = size;
+    this.namedTokens = namedTokens;
+    this.byteLevel = byteLevel;
+  }
+
+  /** Token ids of a text. Special tokens written out in the text become their ids. */
+  encode(text: string, { addSpecialTokens = false }: EncodeOptions = {}): number[] {
+    if (text === "" && !addSpecialTokens) return [];
+    return this.#tokenizer.encode(text, { add_special_tokens: addSpecialTokens }).ids;
+  }
+
+  /** The text of token ids. Ids without a token (a model's unused rows) are no text. */
+  decode(ids: Iterable<number>, options: DecodeOptions = {}): string {
+    const stream = this.stream(options);
+    const text = stream.push(ids);
+    return text + stream.finish();
+  }
+
+  /** Decodes piece by piece: what is pushed and finished is together the text of all ids. */
+  stream({ skipSpecialTokens = false }: DecodeOptions = {}): TextStream {
+    const wanted = (id: number): boolean =>
+      this.idToToken(id) !== undefined && !(skipSpecialTokens && this.specialIds.has(id));
+    return this.byteLevel
+      ? byteStream((id) => (wanted(id) ? this.tokenBytes(id) : undefined))
+      : rereadingStream(wanted, (ids) => this.#tokenizer.decode(ids));
+  }
+
+  /** The id of a token as the vocabulary spells it (byte-level tokenizers: "Ġthe" for " the"). */
+  tokenToId(token: string): number | undefined {
+    return this.#tokenizer.token_to_id(token);
+  }
+
+  idToToken(id: number): string | undefined {
+    return this.#tokenizer.id_to_token(id);
+  }
+
+  /** The bytes that a token adds to the text: none for an id without a token. */
+  tokenBytes(id: number): Uint8Array {
+    const known = this.#bytes[id];
+    if (known) return known;
+    const bytes = this.#findBytes(id);
+    if (this.idToToken(id) !== undefined) this.#bytes[id] = bytes;
+    return bytes;
+  }
+
+  #findBytes(id: number): Uint8Array {
+    const token = this.idToToken(id);
+    if (token === undefined) return new Uint8Array();
+    const verbatim = (text: string): Uint8Array => new TextEncoder().encode(text);
+    if (this.addedIds.has(id)) return verbatim(token);
+    if (this.byteLevel) return bytesOfToken(token) ?? verbatim(token);
+    // SentencePiece's spelling: <0x0A> is a byte, ▁ a space.
+    const byte = /^<0x([0-9A-Fa-f]{2})>$/.exec(token);
+    return byte
+      ? Uint8Array.of(Number.parseInt(byte[1]!, 16))
+      : verbatim(token.replaceAll("▁", " "));
+  }
+
+  get bosTokenId(): number | null {
+    return this.#namedId("bos_token");
+  }
+
+  get eosTokenId(): number | null {
+    return this.#namedId("eos_token");
+  }
+
+  get padTokenId(): number | null {
+    return this.#namedId("pad_token");
+  }
+
+  #namedId(name: keyof NamedTokens): number | null {
+    const token = this.namedTokens[name];
+    return token === null ? null : (this.tokenToId(token) ?? null);
+  }
+}
