@@ -1,9 +1,27 @@
 /**
- * @file The door of the models room.
+ * @file The door of the models room: Hugging Face folders in and out, tokenizers and conversations,
+ * models in memory and their forward pass.
  */
-
-export type { ModelConfig } from "./config/model-config.ts";
-export { readModelConfig } from "./config/parse.ts";
-export { presetConfig, presets, valueModelConfig } from "./config/presets.ts";
+export { ModelFileError } from "./checkpoint/errors.ts";
+export { type ModelFolder, saveModelFolder } from "./checkpoint/save.ts";
+export { verifyCheckpoint } from "./checkpoint/verify.ts";
+export { inverseFrequencies } from "./config/frequencies.ts";
+export { type GenerationConfig, readGenerationConfig } from "./config/generation.ts";
+export type { Family, Head, ModelConfig, RopeConfig } from "./config/model-config.ts";
+export { parameterCount as configParameterCount, parameterShapes } from "./config/parameters.ts";
+export { parseModelConfig, readModelConfig } from "./config/parse.ts";
+export { type PresetName, presetConfig, presets, valueModelConfig } from "./config/presets.ts";
+export { toConfigJson } from "./config/write.ts";
 export * from "./decoder/index.ts";
-export { type Checkpoint, openCheckpoint } from "./safetensors/checkpoint.ts";
+export { type Checkpoint, openCheckpoint, type TensorInfo } from "./safetensors/checkpoint.ts";
+export { type LoadOptions, openSafetensors, type SafetensorsFile } from "./safetensors/file.ts";
+export { writeCheckpoint } from "./safetensors/shards.ts";
+export { writeSafetensors } from "./safetensors/writer.ts";
+export { Chat } from "./tokenizer/chat.ts";
+export { type ChatMessage, compileTemplate, loadChatTemplate } from "./tokenizer/chat-template.ts";
+export { Conversation } from "./tokenizer/conversation.ts";
+export { loadTokenizer } from "./tokenizer/files.ts";
+export { CHAT_TEMPLATE } from "./tokenizer/own-template.ts";
+export type { TextStream } from "./tokenizer/stream.ts";
+export { Tokenizer } from "./tokenizer/tokenizer.ts";
+export { trainTokenizer, writeTokenizer } from "./tokenizer/train.ts";

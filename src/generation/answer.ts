@@ -1,0 +1,133 @@
+/**
+ * @file One request while it is being answered: its tokens so far, and when it is done.
+ */
+import type { Model, TextStream, Tokenizer } from "../models/index.ts";
+import type { CachedSequence } from "./cache/sequence.ts";
+import { type ChoiceCursor, choiceCursor } from "./choices.ts";
+import type { Completion, FinishReason, GenerationRequest, SampledToken } from "./request.ts";
+import { type FilledSampling, fillSampling, type SamplerRow, uniformFor } from "./sampling.ts";
+
+export interface AnswerContext {
+  model: Model;
+  tokenizer: Tokenizer | undefined;
+  /** Tokens that the whole cache holds. */
+  capacity: number;
+  resolve: (completion: Completion) => void;
+  reject: (error: unknown) => void;
+}
+
+export class Answer {
+  readonly sequence: CachedSequence;
+  readonly conversation: string | undefined;
+  /** Tokens of the prompt that were in the cache. */
+  readonly cachedTokens: number;
+  settled = false;
+  readonly #request: GenerationRequest;
+  readonly #context: AnswerContext;
+  readonly #sampling: FilledSampling;
+  readonly #seed: bigint;
+  readonly #drawn: SampledToken[] = [];
+  readonly #longest: number;
+  readonly #cursor: ChoiceCursor | null;
+  readonly #stream: TextStream | null;
+  #text = "";
+  #stop: string | number | null = null;
+
+  constructor(request: GenerationRequest, sequence: CachedSequence, context: AnswerContext) {
+    const { config } = context.model;
+    this.#request = request;
+    this.#context = context;
+    this.#sampling = fillSampling(request.sampling, config.vocabularySize, config.eosTokenIds);
+    this.#seed = BigInt.asUintN(64, BigInt(request.seed));
+    this.#longest = Math.min(config.maximumPositions, context.capacity);
+    this.conversation = request.conversation;
+    this.sequence = sequence;
+    requirePrompt(request.prompt, config.vocabularySize, this.#longest);
+    const { choices, stopStrings } = this.#sampling;
+    const tokenizer = (choices || stopStrings.length > 0) && requireTokenizer(context.tokenizer);
+    this.#cursor =
+      tokenizer && choices ? choiceCursor(choices, (text) => tokenizer.encode(text)) : null;
+    this.#stream = tokenizer && stopStrings.length > 0 ? tokenizer.stream() : null;
+    sequence.become(request.prompt);
+    this.cachedTokens = sequence.computed;
+  }
+
+  get aborted(): boolean {
+    return this.#request.signal?.aborted === true;
+  }
+
+  samplerRow(): SamplerRow {
+    const { minimumTokens, stopTokens } = this.#sampling;
+    return {
+      sampling: this.#sampling,
+      uniform: uniformFor(this.#seed, this.#drawn.length),
+      repeated: this.sequence.ids,
+      forbidden: this.#drawn.length < minimumTokens ? stopTokens : [],
+      allowed: this.#cursor ? this.#cursor.allowed(stopTokens) : null,
+    };
+  }
+
+  /** Takes the next token; says whether, and why, the answer is complete. */
+  take(token: SampledToken): FinishReason | null {
+    this.#drawn.push(token);
+    this.sequence.ids.push(token.id);
+    this.#request.onToken?.(token);
+    if (this.#isStop(token.id)) return "stop";
+    if (this.#drawn.length >= this.#sampling.maximumTokens) return "length";
+    return this.sequence.ids.length >= this.#longest ? "context" : null;
+  }
+
+  #isStop(id: number): boolean {
+    if (this.#sampling.stopTokens.includes(id)) {
+      this.#stop = this.#cursor?.text() ?? id;
+      return true;
+    }
+    if (this.#cursor) {
+      this.#cursor.advance(id);
+      this.#stop = this.#cursor.finished();
+      return this.#stop !== null;
+    }
+    if (!this.#stream) return false;
+    const { stopStrings } = this.#sampling;
+    this.#text += this.#stream.push(id);
+    this.#stop = stopStrings.find((text) => this.#text.includes(text)) ?? null;
+    // Only so much of the text can still be part of a stop string.
+    this.#text = this.#text.slice(-Math.max(...stopStrings.map((text) => text.length)));
+    return this.#stop !== null;
+  }
+
+  settle(finish: FinishReason, weightsVersion: number): void {
+    this.settled = true;
+    this.#context.resolve({
+      ids: this.#drawn.map(({ id }) => id),
+      logprobs: this.#drawn.map(({ logprob }) => logprob),
+      sampledLogprobs: this.#drawn.map(({ sampledLogprob }) => sampledLogprob),
+      finish,
+      stop: this.#stop,
+      cachedTokens: this.cachedTokens,
+      weightsVersion,
+    });
+  }
+
+  fail(error: unknown): void {
+    this.settled = true;
+    this.sequence.evict();
+    this.#context.reject(error);
+  }
+}
+
+function requirePrompt(prompt: readonly number[], vocabulary: number, longest: number): void {
+  if (prompt.length === 0) throw new RangeError("generate: the prompt is empty");
+  if (prompt.length >= longest)
+    throw new RangeError(
+      `generate: the prompt has ${prompt.length} tokens; the model and the cache allow ${longest - 1} and an answer`,
+    );
+  const wrong = prompt.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
+  if (wrong !== undefined)
+    throw new RangeError(`generate: the prompt has id ${wrong}; the vocabulary has ${vocabulary}`);
+}
+
+function requireTokenizer(tokenizer: Tokenizer | undefined): Tokenizer {
+  if (!tokenizer) throw new Error("generate: stop strings and choices need the engine's tokenizer");
+  return tokenizer;
+}

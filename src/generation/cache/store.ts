@@ -1,0 +1,39 @@
+/**
+ * @file The memory of the cache: keys and values of every layer, in pages.
+ */
+
+import type { ModelConfig } from "../../models/index.ts";
+import { dispose, keep, type Tensor, zeros } from "../../torch/index.ts";
+
+/** Tokens per page; a multiple of every machine's vector length. */
+export const PAGE_SIZE = 16;
+/** The last dimension of values is rounded up to this, for vectors of any length. */
+const VALUE_MULTIPLE = 16;
+
+export interface CacheStore {
+  readonly pages: number;
+  /** Per layer: [pages, keyValueHeads, headDimension, PAGE_SIZE]. */
+  readonly keys: readonly Tensor[];
+  /** Per layer: [pages, keyValueHeads, PAGE_SIZE, value width]. */
+  readonly values: readonly Tensor[];
+  dispose(): void;
+}
+
+function valueWidth(config: ModelConfig): number {
+  return Math.ceil(config.headDimension / VALUE_MULTIPLE) * VALUE_MULTIPLE;
+}
+
+/** Bytes that one page takes over all layers. */
+export function bytesPerPage(config: ModelConfig): number {
+  const { layers, keyValueHeads, headDimension } = config;
+  return 4 * PAGE_SIZE * layers * keyValueHeads * (headDimension + valueWidth(config));
+}
+
+/** Memory for so many pages. Zeros: what was never written must not be NaN. */
+export function newCacheStore(config: ModelConfig, pages: number): CacheStore {
+  const { layers, keyValueHeads, headDimension } = config;
+  const perLayer = (shape: number[]) => Array.from({ length: layers }, () => keep(zeros(shape)));
+  const keys = perLayer([pages, keyValueHeads, headDimension, PAGE_SIZE]);
+  const values = perLayer([pages, keyValueHeads, PAGE_SIZE, valueWidth(config)]);
+  return { pages, keys, values, dispose: () => dispose([...keys, ...values]) };
+}

