@@ -13,6 +13,8 @@ export interface Benchmark {
 const BENCHMARKS: Record<string, () => Promise<Benchmark>> = {
   algorithms: async () => (await import("./algorithms.ts")).algorithms,
   engine: async () => (await import("./engine.ts")).engine,
+  models: async () => (await import("./models.ts")).models,
+  environments: async () => (await import("./environments.ts")).environments,
 };
 
 const [name, ...words] = process.argv.slice(2);

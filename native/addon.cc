@@ -12,6 +12,8 @@
 
 NAPI_MODULE_INIT() {
   using namespace openmanus;
+  // Collecting the C++ stack takes libtorch milliseconds per error, and nobody would see it.
+  c10::SetStackTraceFetcher([] { return std::string(); });
   registerHandles(env, exports);
   registerDoor(env, exports);
   registerTensors(env, exports);

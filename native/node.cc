@@ -21,8 +21,11 @@ void throwError(napi_env env, const char* code, const std::string& message) {
 std::string messageWithoutBacktrace(const c10::Error& error) {
   std::string message = error.what_without_backtrace();
   // Some builds put the throwing source line first ("Exception raised from …"): of no use to a user.
-  const size_t raised = message.find("\nException raised from");
-  return raised == std::string::npos ? message : message.substr(0, raised);
+  message = message.substr(0, message.find("\nException raised from"));
+  // "Could not run … on this backend" goes on with a table of where every kernel was registered.
+  const size_t registered = message.find(" registered at ");
+  if (registered == std::string::npos) return message;
+  return message.substr(0, message.rfind("\n\n", registered));
 }
 
 napi_value Call::operator[](size_t i) const {

@@ -231,7 +231,7 @@ void allReduce(Group& group, const at::Tensor& tensor, Reduction reduction) {
   Signature signature = Signature::of(OperationKind::kAllReduce).withTensor(tensor);
   signature.reduction = reduction;
   Operation operation(group, signature);
-  operation.exchange();
+  operation.meet();
   if (group.world() == 1 || tensor.numel() == 0) return;
   writeBack(tensor, reduceFlat(group, operation, tensor, dtype, reduction, true));
 }
@@ -244,7 +244,7 @@ void broadcast(Group& group, const at::Tensor& tensor, int root) {
   Signature signature = Signature::of(OperationKind::kBroadcast).withTensor(tensor);
   signature.root = root;
   Operation operation(group, signature);
-  operation.exchange();
+  operation.meet();
   if (group.world() == 1 || tensor.numel() == 0) return;
   const at::Tensor flat = flatten(group, tensor);
   operation.await([&] { return transportOf(group, tensor).broadcast(asBytes(flat), root); });
@@ -256,7 +256,7 @@ at::Tensor allGather(Group& group, const at::Tensor& tensor) {
   requireDense("allGather", tensor);
   const c10::NoGradGuard noGrad;
   Operation operation(group, Signature::of(OperationKind::kAllGather).withTensor(tensor));
-  operation.exchange();
+  operation.meet();
   if (group.world() == 1) return tensor.detach().clone().unsqueeze(0);
   const at::Tensor rows = gatherRows(group, operation, flatten(group, tensor));
   return rows.to(tensor.device()).view(withFirst(group.world(), tensor.sizes()));
@@ -269,7 +269,7 @@ std::vector<at::Tensor> allGatherUneven(Group& group, const at::Tensor& tensor) 
     throw ArgumentError("allGatherUneven: expected a tensor with at least one dimension");
   const c10::NoGradGuard noGrad;
   Operation operation(group, Signature::of(OperationKind::kAllGatherUneven).withTensor(tensor));
-  const std::vector<Signature> signatures = operation.exchange(true);
+  const std::vector<Signature> signatures = operation.meet(true);
   if (group.world() == 1) return {tensor.detach().clone()};
   return gatherLengths(group, operation, tensor, firstSizes(signatures));
 }
@@ -287,7 +287,7 @@ at::Tensor reduceScatter(Group& group, const at::Tensor& tensor, Reduction reduc
   signature.reduction = reduction;
   if (!sizes.empty()) signature.parts = hashOf(sizes);
   Operation operation(group, signature);
-  operation.exchange();
+  operation.meet();
   if (group.world() == 1) return tensor.detach().clone();
   if (tensor.numel() == 0) {
     const int64_t mine = parts[static_cast<size_t>(group.rank())];
@@ -306,7 +306,7 @@ at::Tensor reduceScatter(Group& group, const at::Tensor& tensor, Reduction reduc
 void barrier(Group& group) {
   group.requireUsable();
   Operation operation(group, Signature::of(OperationKind::kBarrier));
-  operation.exchange(true);  // nobody has all signatures before everybody has sent one
+  operation.meet(true);  // nobody is told to proceed before everybody has come
 }
 
 void send(Group& group, const at::Tensor& tensor, int destination, int tag) {
@@ -368,7 +368,7 @@ at::Tensor broadcastBytes(Group& group, const at::Tensor& bytes, int root) {
     signature.withTensor(bytes);
   }
   Operation operation(group, signature);
-  const std::vector<Signature> signatures = operation.exchange(true);
+  const std::vector<Signature> signatures = operation.meet(true);
   if (group.world() == 1) return bytes.clone();
   const int64_t length = signatures[static_cast<size_t>(root)].sizes[0];
   const at::Tensor result =
@@ -381,7 +381,7 @@ std::vector<at::Tensor> allGatherBytes(Group& group, const at::Tensor& bytes) {
   group.requireUsable();
   requireBytes("allGatherObject", bytes);
   Operation operation(group, Signature::of(OperationKind::kAllGatherBytes).withTensor(bytes));
-  const std::vector<Signature> signatures = operation.exchange(true);
+  const std::vector<Signature> signatures = operation.meet(true);
   if (group.world() == 1) return {bytes.clone()};
   return gatherLengths(group, operation, bytes, firstSizes(signatures));
 }

@@ -43,9 +43,10 @@ std::string rankList(const std::vector<int>& ranks) {
 }
 
 Coordinator::Coordinator(const std::string& host, uint16_t port, int world,
-                         Milliseconds joinTimeout)
+                         Milliseconds joinTimeout, const std::string& settings)
     : world_(world),
       joinTimeout_(joinTimeout),
+      settings_(settings),
       listener_(listenOn(host, port)),
       peers_(static_cast<size_t>(world)),
       joinDeadline_(Clock::now() + joinTimeout) {
@@ -73,13 +74,14 @@ void Coordinator::run() {
     if (poll(polled.data(), polled.size(), pollTimeout()) < 0) continue;
 
     // Connections are few and their sockets never block, so all are tried rather than looked up.
+    // Known ranks first: one that comes back for the next group has said goodbye to this one.
     wakeUp_.clear();
+    for (int rank = 0; rank < world_; ++rank) listenTo(rank);
     acceptStrangers();
     for (Stranger& stranger : strangers_) greet(stranger);
     strangers_.erase(std::remove_if(strangers_.begin(), strangers_.end(),
                                     [](const Stranger& one) { return !one.connection.open(); }),
                      strangers_.end());
-    for (int rank = 0; rank < world_; ++rank) listenTo(rank);
     decide();
   }
   // Rank 0 leaves: what was said to the others must still reach them.
@@ -131,8 +133,11 @@ void Coordinator::greet(Stranger& stranger) {
                     " ranks, rank 0 that it has " + std::to_string(world_) +
                     ". Set the same WORLD_SIZE on all ranks");
     if (rank < 0 || rank >= world_) return refuse("there is no rank " + std::to_string(rank));
+    const int64_t process = reader.integer();
+    const std::string machine = reader.text();
     Peer& peer = peers_[static_cast<size_t>(rank)];
-    if (peer.alive() && !verdict_)
+    const bool same = peer.process == process && peer.machine == machine;
+    if (peer.alive() && !verdict_ && !same)
       return refuse("another process (" + std::to_string(peer.process) + " on " + peer.machine +
                     ") has already joined as rank " + std::to_string(rank) +
                     ". Give every process its own RANK, and every run its own MASTER_PORT");
@@ -141,9 +146,14 @@ void Coordinator::greet(Stranger& stranger) {
       stranger.connection.send(MessageWriter(static_cast<uint8_t>(Message::kBusy)).bytes());
       return stranger.connection.close();
     }
-    peer.process = reader.integer();
-    peer.machine = reader.text();
-    peer.address = reader.text();
+    const std::string address = reader.text();
+    const std::string settings = reader.text();
+    if (settings != settings_)
+      return refuse("this rank has " + settings + ", rank 0 has " + settings_ +
+                    ". Give all ranks the same options");
+    peer.process = process;
+    peer.machine = machine;
+    peer.address = address;
     peer.joined = true;
     peer.heard = Clock::now();
     peer.connection = std::move(stranger.connection);
@@ -194,6 +204,8 @@ void Coordinator::handle(int rank, const std::string& frame) {
   switch (static_cast<Message>(reader.type())) {
     case Message::kStore:
       return store(rank, reader);
+    case Message::kArrive:
+      return arrive(rank, reader);
     case Message::kActivity:
       peer.activity = Activity::read(reader);
       peer.answered = true;
@@ -270,6 +282,23 @@ void Coordinator::reply(int rank, int64_t request, bool found, const std::string
           .integer(found)
           .text(value)
           .bytes());
+}
+
+void Coordinator::arrive(int rank, MessageReader& reader) {
+  peers_[static_cast<size_t>(rank)].arrived = Signature::fromBytes(reader.text());
+  std::vector<Signature> signatures;
+  for (const Peer& peer : peers_) {
+    if (!peer.arrived) return;
+    signatures.push_back(*peer.arrived);
+  }
+  for (Peer& peer : peers_) peer.arrived.reset();
+  if (verdict_) return;
+  if (std::optional<Verdict> mismatch = compareSignatures(signatures))
+    return declare(std::move(*mismatch));
+  std::string bytes;
+  if (signatures[0].sizesDiffer())
+    for (const Signature& signature : signatures) bytes += signature.bytes();
+  sendToAll(MessageWriter(static_cast<uint8_t>(Message::kProceed)).text(bytes).bytes());
 }
 
 void Coordinator::beginInvestigation(int rank, MessageReader& reader) {

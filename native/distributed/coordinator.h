@@ -1,7 +1,7 @@
 // The meeting point of the ranks: a thread in rank 0's process that every rank keeps a connection to.
 //
-// It holds the keys by which the ranks find each other (what c10d calls a store), and it is the one
-// place that decides why a group failed. A process that dies closes its connection, whatever it died
+// It holds the keys by which the ranks find each other (what c10d calls a store), it compares what the
+// ranks call before each collective, and it is the one place that decides why a group failed. A process that dies closes its connection, whatever it died
 // of, and the coordinator knows at once which rank that was; the transport between the ranks only
 // knows that some neighbour is gone, and names the wrong one as soon as errors spread. When a rank
 // reports a timeout or a broken transport, the coordinator asks all ranks what they are doing. Their
@@ -19,12 +19,14 @@
 #include <vector>
 
 #include "protocol.h"
+#include "signature.h"
 
 namespace openmanus {
 
 class Coordinator {
  public:
-  Coordinator(const std::string& host, uint16_t port, int world, Milliseconds joinTimeout);
+  Coordinator(const std::string& host, uint16_t port, int world, Milliseconds joinTimeout,
+              const std::string& settings);
   ~Coordinator();
 
  private:
@@ -37,6 +39,7 @@ class Coordinator {
     std::string machine;
     std::string address;
     Activity activity;
+    std::optional<Signature> arrived;  // the collective that it is in and the others are not yet
     Clock::time_point heard;  // when anything last came from it
     bool answered = false;    // since the last kAsk
     int64_t exitCode = -1;
@@ -72,6 +75,7 @@ class Coordinator {
   void handle(int rank, const std::string& frame);
   void store(int rank, MessageReader& reader);
   void reply(int rank, int64_t request, bool found, const std::string& value);
+  void arrive(int rank, MessageReader& reader);
   void beginInvestigation(int rank, MessageReader& reader);
   void noteDeath(int rank);
   void checkComplete();
@@ -88,6 +92,7 @@ class Coordinator {
 
   const int world_;
   const Milliseconds joinTimeout_;
+  const std::string settings_;
   Descriptor listener_;
   WakeUp wakeUp_;
   std::vector<Peer> peers_;

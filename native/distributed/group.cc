@@ -1,9 +1,5 @@
 #include "group.h"
 
-#include <ATen/ATen.h>
-
-#include <cstring>
-
 #include "../node.h"
 
 namespace openmanus {
@@ -30,10 +26,35 @@ std::string messageOf(const std::exception_ptr& error) {
   }
 }
 
+// What must be the same on all ranks.
+std::string settingsOf(const GroupOptions& options) {
+  return std::string("backend ") + (options.nccl ? "nccl" : "gloo") + ", check " +
+         (options.check ? "on" : "off");
+}
+
 // Shared with threads that may outlive the wait.
 struct Progress {
   bool ended = false;
   std::exception_ptr error;
+};
+
+// The wait at the coordinator for all ranks to call the same.
+class Meeting : public Flight {
+ public:
+  Meeting(std::shared_ptr<Link> link, std::string signature)
+      : link_(std::move(link)), signature_(std::move(signature)) {}
+
+  bool whenEnded(std::function<void()> callback) override {
+    link_->arrive(signature_, std::move(callback));
+    return true;
+  }
+
+  void block() override {}
+  void finish() override {}
+
+ private:
+  const std::shared_ptr<Link> link_;
+  const std::string signature_;
 };
 
 // Runs what blocks on a thread of its own, which a failed group leaves behind.
@@ -61,16 +82,15 @@ Group::Group(const GroupOptions& options) : options_(options) {
   if (options_.nccl && !hasNccl()) connectNccl(nullptr, 0, 0, Milliseconds(0));
   if (options_.rank == 0)
     coordinator_ = std::make_unique<Coordinator>(options_.host, options_.port, options_.world,
-                                                 options_.joinTimeout);
+                                                 options_.joinTimeout, settingsOf(options_));
   try {
     link_ = std::make_shared<Link>(LinkOptions{options_.host, options_.port, options_.rank,
-                                               options_.world, options_.joinTimeout});
+                                               options_.world, options_.joinTimeout,
+                                               settingsOf(options_)});
   } catch (const Verdict& verdict) {
     fail("initializeProcessGroup", verdict);
   }
   connect();
-  mySignature_ = at::empty({static_cast<int64_t>(sizeof(Signature))}, at::kByte);
-  for (int i = 0; i < options_.world; ++i) signatures_.push_back(at::empty_like(mySignature_));
 }
 
 void Group::connect() {
@@ -103,6 +123,7 @@ void Group::connect() {
     verdict = link_->reportTrouble(inTime ? Trouble::kBroken : Trouble::kTimeout, problem,
                                    Reason::kRendezvous, {});
   }
+  link_->goodbye(-1, Milliseconds(0));  // the thread that still connects keeps the link alive
   fail("initializeProcessGroup", *verdict);
 }
 
@@ -252,16 +273,14 @@ void Group::Operation::await(const std::function<std::shared_ptr<Flight>()>& sta
   group_.fail(name_, *cause);
 }
 
-std::vector<Signature> Group::Operation::exchange(bool always) {
+std::vector<Signature> Group::Operation::meet(bool always) {
   if (group_.world() == 1) return {signature_};
   if (!always && !group_.options_.check) return {};
-  memcpy(group_.mySignature_.data_ptr(), &signature_, sizeof signature_);
-  await([&] { return group_.gloo_->allGather(group_.signatures_, group_.mySignature_); });
-  std::vector<Signature> signatures(group_.signatures_.size());
-  for (size_t i = 0; i < signatures.size(); ++i)
-    memcpy(&signatures[i], group_.signatures_[i].data_ptr(), sizeof(Signature));
-  if (const std::optional<Verdict> verdict = compareSignatures(signatures))
-    group_.fail(name_, *verdict);
+  await([this] { return std::make_shared<Meeting>(group_.link_, signature_.bytes()); });
+  const std::string bytes = group_.link_->signatures();
+  std::vector<Signature> signatures;
+  for (size_t at = 0; at < bytes.size(); at += sizeof(Signature))
+    signatures.push_back(Signature::fromBytes(bytes.substr(at, sizeof(Signature))));
   return signatures;
 }
 

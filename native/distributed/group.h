@@ -56,8 +56,9 @@ class Group {
     Operation(const Operation&) = delete;
     Operation& operator=(const Operation&) = delete;
 
-    // Exchanges what the ranks call and compares it. Also when `check` is off if `always`.
-    std::vector<Signature> exchange(bool always = false);
+    // Waits until all ranks have called the same; also when `check` is off if `always`. The result
+    // has their signatures if sizes may differ.
+    std::vector<Signature> meet(bool always = false);
     // Starts something on the transport and waits for it.
     void await(const std::function<std::shared_ptr<Flight>()>& start);
     // Fails the group on all ranks for a cause that this rank knows.
@@ -89,8 +90,6 @@ class Group {
   std::optional<Verdict> failed_;
   bool left_ = false;
   int64_t sequence_ = 0;
-  at::Tensor mySignature_;  // reused by every exchange
-  std::vector<at::Tensor> signatures_;
 };
 
 }  // namespace openmanus

@@ -69,6 +69,7 @@ void Link::join(const LinkOptions& options) {
                          .integer(getpid())
                          .text(machineName())
                          .text(address_)
+                         .text(options.settings)
                          .bytes());
     std::string frame;
     while (!connection_.next(frame) && connection_.open()) {
@@ -106,44 +107,48 @@ void Link::join(const LinkOptions& options) {
 
 void Link::run() {
   Clock::time_point sent = Clock::now();
+  std::vector<std::string> frames;
   while (true) {
-    bool changed;
+    pollfd polled[] = {{wakeUp_.number(), POLLIN, 0}, {-1, POLLIN, 0}};
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      for (const std::string& frame : outgoing_) connection_.send(frame);
-      outgoing_.clear();
+      connection_.flush();
+      connection_.receive();
+      std::string frame;
+      while (connection_.next(frame)) frames.push_back(std::move(frame));
+      const Milliseconds pause = activityChanged_ ? kNews : kSignOfLife;
+      if (millisecondsSince(sent) >= pause.count()) {
+        sendActivity();
+        sent = Clock::now();
+      }
       if (stopping_ && !connection_.sending()) return;
-      changed = activityChanged_;
+      polled[1].fd = connection_.number();
+      if (connection_.sending()) polled[1].events |= POLLOUT;
     }
-    const int64_t quiet = millisecondsSince(sent);
-    const int64_t left = (changed ? kNews : kSignOfLife).count() - quiet;
-    if (left <= 0) {
-      sendActivity();
-      sent = Clock::now();
-      continue;
-    }
-    pollfd polled[] = {
-        {wakeUp_.number(), POLLIN, 0},
-        {connection_.number(),
-         static_cast<short>(connection_.sending() ? POLLIN | POLLOUT : POLLIN), 0}};
-    // Without news to wait for, changes are looked for at the rate at which they would be told.
-    poll(polled, 2, static_cast<int>(std::min<int64_t>(left, kNews.count())));
+    for (const std::string& frame : frames) handle(frame);
+    frames.clear();
+    if (polled[1].fd < 0) return connectionEnded();
+    // Changes of activity are looked for at the rate at which they are told.
+    poll(polled, 2, static_cast<int>(kNews.count()));
     wakeUp_.clear();
-    connection_.flush();
-    connection_.receive();
-    std::string frame;
-    while (connection_.next(frame)) handle(frame);
-    if (!connection_.open()) return connectionEnded();
   }
 }
 
 void Link::handle(const std::string& frame) {
   MessageReader reader(frame);
-  const auto type = static_cast<Message>(reader.type());
-  if (type == Message::kAsk) return sendActivity();
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::function<void()> proceed;
+  std::unique_lock<std::mutex> lock(mutex_);
   heard_ = Clock::now();
-  switch (type) {
+  switch (static_cast<Message>(reader.type())) {
+    case Message::kAsk:
+      return sendActivity();
+    case Message::kProceed:
+      signatures_ = reader.text();
+      proceed = std::move(proceed_);
+      proceed_ = nullptr;
+      lock.unlock();  // it takes the lock itself
+      if (proceed) proceed();
+      return;
     case Message::kStored: {
       const auto request = requests_.find(reader.integer());
       if (request == requests_.end()) return;  // nobody waits for it any more
@@ -178,6 +183,7 @@ void Link::handle(const std::string& frame) {
   changed_.notify_all();
 }
 
+// Nothing comes from the coordinator any more.
 void Link::connectionEnded() {
   std::lock_guard<std::mutex> lock(mutex_);
   coordinatorLeft_ = true;
@@ -197,14 +203,12 @@ void Link::setVerdict(Verdict verdict) {
 }
 
 Activity Link::activity() {
-  std::lock_guard<std::mutex> lock(mutex_);
   Activity now = activity_;
   now.milliseconds = millisecondsSince(activitySince_);
   activityChanged_ = false;
   return now;
 }
 
-// On the thread.
 void Link::sendActivity() {
   MessageWriter writer(static_cast<uint8_t>(Message::kActivity));
   activity().write(writer);
@@ -213,8 +217,8 @@ void Link::sendActivity() {
 
 void Link::post(const std::string& frame) {
   std::lock_guard<std::mutex> lock(mutex_);
-  outgoing_.push_back(frame);
-  wakeUp_.signal();
+  connection_.send(frame);
+  if (connection_.sending()) wakeUp_.signal();  // the thread sends the rest
 }
 
 bool Link::waitUntil(Clock::time_point deadline, const std::function<bool()>& condition) {
@@ -255,7 +259,10 @@ Verdict Link::reportTrouble(Trouble trouble, const std::string& text, Reason rea
   MessageWriter writer(static_cast<uint8_t>(Message::kTrouble));
   writer.integer(static_cast<int64_t>(trouble)).text(text).integer(static_cast<int64_t>(reason));
   writeRanks(writer, ranks);
-  activity().write(writer);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    activity().write(writer);
+  }
   post(writer.bytes());
   const bool decided = waitUntil(Clock::now() + kVerdictPatience,
                                  [this] { return verdict_.has_value() || coordinatorLeft_; });
@@ -271,6 +278,19 @@ Verdict Link::reportTrouble(Trouble trouble, const std::string& text, Reason rea
       setVerdict({reason, {0}, silent});
   }
   return *verdict_;
+}
+
+void Link::arrive(const std::string& signature, std::function<void()> proceed) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    proceed_ = std::move(proceed);
+  }
+  post(MessageWriter(static_cast<uint8_t>(Message::kArrive)).text(signature).bytes());
+}
+
+std::string Link::signatures() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::move(signatures_);
 }
 
 std::string Link::store(StoreAction action, const std::string& key, const std::string& first,
@@ -313,8 +333,10 @@ void Link::goodbye(int64_t exitCode, Milliseconds patience) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
+    coordinatorLeft_ = true;  // nobody answers from now on
     wakeUp_.signal();
   }
+  changed_.notify_all();
   thread_.join();
   connection_.close();
 }

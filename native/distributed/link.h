@@ -23,6 +23,7 @@ struct LinkOptions {
   int rank = 0;
   int world = 1;
   Milliseconds joinTimeout{0};
+  std::string settings;  // what must be the same on all ranks
 };
 
 // A rank that said goodbye.
@@ -60,6 +61,11 @@ class Link {
   Verdict reportTrouble(Trouble trouble, const std::string& text, Reason reason,
                         const std::vector<int>& ranks);
 
+  // Tells the coordinator what this rank calls; calls back when all ranks have called the same. Then
+  // `signatures` has the bytes of all ranks' signatures, for operations whose sizes differ.
+  void arrive(const std::string& signature, std::function<void()> proceed);
+  std::string signatures();
+
   // One request to the coordinator's keys. Throws when the group fails or the deadline passes.
   std::string store(StoreAction action, const std::string& key, const std::string& first,
                     const std::string& second, Clock::time_point deadline, bool* found);
@@ -79,22 +85,22 @@ class Link {
   void run();
   void handle(const std::string& frame);
   void connectionEnded();
+  // With the mutex held.
   Activity activity();
   void sendActivity();
   void post(const std::string& frame);
-  void setVerdict(Verdict verdict);
+  void setVerdict(Verdict verdict);  // with the mutex held
 
   const int rank_;
   const int world_;
   const std::string where_;
   const Milliseconds joinTimeout_;
   std::string address_;
-  Connection connection_;  // the thread's own, once it runs
   WakeUp wakeUp_;
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // for all that follows
   std::condition_variable changed_;
-  std::vector<std::string> outgoing_;
+  Connection connection_;
   bool stopping_ = false;
   bool complete_ = false;
   bool coordinatorLeft_ = false;
@@ -103,6 +109,8 @@ class Link {
   std::map<int, Departure> departures_;
   std::map<int64_t, Request> requests_;
   int64_t lastRequest_ = 0;
+  std::function<void()> proceed_;
+  std::string signatures_;
   Clock::time_point heard_;  // when the coordinator last said anything
 
   Activity activity_;

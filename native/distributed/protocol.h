@@ -14,8 +14,9 @@ constexpr const char* kGreeting = "openmanus-rl process group, protocol 1";
 
 enum class Message : uint8_t {
   // From a rank.
-  kHello = 1,   // greeting, world, rank, process id, machine, address
+  kHello = 1,   // greeting, world, rank, process id, machine, address, settings
   kStore,       // request id, StoreAction, key, value, second value
+  kArrive,      // the bytes of a Signature: this rank is in a collective
   kActivity,    // Activity; answers kAsk, and is the sign of life
   kTrouble,     // Trouble, text, reason (of kVerdict), ranks, Activity
   kGoodbye,     // sequence, exit code or -1
@@ -24,6 +25,7 @@ enum class Message : uint8_t {
   kRefused,     // text
   kBusy,        // an earlier group is still there: try again
   kStored,      // request id, found, value
+  kProceed,     // the ranks' signatures match; their bytes, where they differ in size
   kAsk,         // for an Activity
   kEcho,        // answers kActivity
   kComplete,    // all ranks are there

@@ -1,6 +1,8 @@
 #include "signature.h"
 
 #include <algorithm>
+#include <cstring>
+#include <stdexcept>
 
 #include "../dtypes.h"
 
@@ -70,6 +72,21 @@ Signature& Signature::withTensor(const at::Tensor& tensor) {
   elements = tensor.numel();
   for (int i = 0; i < kSizes && i < tensor.dim(); ++i) sizes[i] = tensor.size(i);
   return *this;
+}
+
+std::string Signature::bytes() const {
+  return std::string(reinterpret_cast<const char*>(this), sizeof *this);
+}
+
+Signature Signature::fromBytes(const std::string& bytes) {
+  Signature signature;
+  if (bytes.size() != sizeof signature) throw std::runtime_error("a signature has another size");
+  memcpy(&signature, bytes.data(), sizeof signature);
+  return signature;
+}
+
+bool Signature::sizesDiffer() const {
+  return kind == OperationKind::kAllGatherUneven || !comparesShape(kind);
 }
 
 std::string Signature::describe() const {

@@ -1,9 +1,10 @@
-// What a rank calls, in a form that ranks exchange before each operation and compare.
+// What a rank calls, in a form that the coordinator compares before the operation.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,6 @@ enum class OperationKind : uint8_t {
 
 const char* operationName(OperationKind kind);
 
-// Plain bytes of one size, whatever is called: ranks that call different operations still exchange
-// these with the same message.
 struct Signature {
   static constexpr int kSizes = 8;
 
@@ -43,6 +42,11 @@ struct Signature {
 
   static Signature of(OperationKind kind);
   Signature& withTensor(const at::Tensor& tensor);
+  // It travels as it lies in memory.
+  std::string bytes() const;
+  static Signature fromBytes(const std::string& bytes);
+  // Whether ranks may rightly call with different sizes, so that all must know all.
+  bool sizesDiffer() const;
   // `allReduce(float32[2, 3], sum)`.
   std::string describe() const;
   bool matches(const Signature& other) const;

@@ -68,6 +68,10 @@ void keep_share(std::vector<Candidate>& candidates, double share, double maximum
   }
 }
 
+/// In place of an id: a row that cannot be drawn from must not spoil the others.
+constexpr int64_t not_finite = -1; // a NaN or an infinity among the model's logits
+constexpr int64_t nothing_allowed = -2; // biases and lists leave nothing, or an infinity
+
 struct Drawn {
   int64_t id;
   double logprob; // under the model: softmax of the logits as they are
@@ -96,9 +100,8 @@ Drawn draw(
   }
   const auto best = *std::min_element(candidates.begin(), candidates.end(), more_likely);
   const double logprob_base = model_log_sum(logits, vocabulary);
-  TORCH_CHECK(
-      std::isfinite(best.logit) && std::isfinite(logprob_base),
-      "sample: row ", row, " has no finite logit to draw from (NaN or infinite weights?)");
+  if (!std::isfinite(logprob_base)) return {not_finite, 0, 0};
+  if (!std::isfinite(best.logit)) return {nothing_allowed, 0, 0};
   if (temperature <= 0) return {best.id, double(logits[best.id]) - logprob_base, 0.0};
 
   const auto top_k = size_t(settings[kTopK]);
@@ -112,6 +115,11 @@ Drawn draw(
             [least](const Candidate& candidate) { return candidate.logit < least; }),
         candidates.end());
   }
+  // By id again: in order of likelihood, two tokens that are almost equally likely would change places,
+  // and the draw with them, with the last bit of a logit.
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return a.id < b.id;
+  });
   const double total = log_sum(candidates, best.logit);
   double left = uniform;
   const Candidate* chosen = &best; // rounding may leave a little at the end: the likeliest takes it

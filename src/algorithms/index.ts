@@ -2,6 +2,8 @@
  * @file The door of the algorithms room: advantages, losses, and what stands around them. Pure
  * functions: no I/O, no globals, no hidden randomness. See docs/algorithms.md.
  */
+
+export type { AdvantageBatch, AdvantageOptions } from "./advantages/batch.ts";
 export { gae } from "./advantages/gae.ts";
 export { gigpo, type Steps } from "./advantages/gigpo.ts";
 export { gpg } from "./advantages/gpg.ts";
@@ -24,8 +26,10 @@ export type { Singleton } from "./groups.ts";
 export * from "./losses/actor.ts";
 export * from "./losses/aggregation.ts";
 export * from "./losses/distribution.ts";
+export * from "./losses/dpo.ts";
 export * from "./losses/kl.ts";
 export { maskedInput, type TokenValues } from "./losses/packed.ts";
+export { answerLogprobs } from "./losses/pairs.ts";
 export type {
   LossAndMetrics,
   PolicyLossInput,
@@ -34,12 +38,13 @@ export type {
   PolicyTerms,
   TokenLosses,
 } from "./losses/policy.ts";
-export * from "./losses/preference.ts";
 export * from "./losses/registry.ts";
+export * from "./losses/reward-model.ts";
 export * from "./losses/value.ts";
 export type { MismatchInput, MismatchOptions } from "./mismatch/input.ts";
 export * from "./mismatch/metrics.ts";
-export { REJECTION_OPTIONS, type Rejection, rejectMismatch } from "./mismatch/rejection.ts";
+export { type Rejection, rejectMismatch } from "./mismatch/rejection.ts";
+export { REJECTION_OPTIONS } from "./mismatch/rejection-options.ts";
 export {
   type ImportanceWeightOptions,
   type ImportanceWeights,

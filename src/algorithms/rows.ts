@@ -72,9 +72,11 @@ export function checkRows(who: string, { offsets, mask }: Rows): void {
     throw new RangeError(
       `${who}: offsets end at ${offsets[offsets.length - 1]}, the mask has ${mask.length} tokens`,
     );
-  for (let token = 0; token < mask.length; token++)
-    if (mask[token]! > 1)
-      throw new RangeError(`${who}: the mask of token ${token} is ${mask[token]}, not 0 or 1`);
+  let seen = 0;
+  for (let token = 0; token < mask.length; token++) seen |= mask[token]!;
+  if (seen <= 1) return;
+  const token = mask.findIndex((value) => value > 1);
+  throw new RangeError(`${who}: the mask of token ${token} is ${mask[token]}, not 0 or 1`);
 }
 
 export function checkLength(who: string, name: string, actual: number, expected: number): void {
@@ -148,6 +150,11 @@ export function broadcast({ offsets, mask }: Rows, perRow: Float64Array): Float6
 /** Checks a batch of rewards and gives the rows' scores: how every outcome estimator starts. */
 export function scoresOf(who: string, rows: Rows, rewards: Numbers): Float64Array {
   checkRows(who, rows);
+  checkLength(who, "the rewards", rewards.length, rows.mask.length);
+  const scores = sumPerRow(rows, rewards);
+  // A reward that is not finite makes its row's sum so: look for it only then.
+  const bad = scores.findIndex((score) => !Number.isFinite(score));
+  if (bad < 0) return scores;
   checkTokens(who, "the reward", rewards, rows);
-  return sumPerRow(rows, rewards);
+  throw new NonFiniteError(`${who}: the sum of rewards`, scores[bad]!, bad, -1);
 }

@@ -11,7 +11,7 @@ export const play: Command = {
   help: [
     "Usage: openmanus-rl play NAME [key=value …] [--split S] [--task N] [--steps N] [--expert]",
     "",
-    "You are the agent: type an action and Enter. TAB completes, an empty line lists what you can do,",
+    "You are the agent: type an action and Enter. TAB completes, an empty line lists again what you can do,",
     ":plan shows the shortest way where the world knows it, :quit ends. Reads piped input too.",
     "key=value sets an option of the world; openmanus-rl env show NAME lists them.",
     "",
@@ -116,6 +116,7 @@ function person(): Player {
   return {
     async next(observation, plan) {
       admissible = observation.admissible ?? [];
+      if (admissible.length > 0) console.log(`\nYou can: ${admissible.join(" · ")}`);
       for (;;) {
         if (terminal) lines.setPrompt("\n> ");
         lines.prompt();

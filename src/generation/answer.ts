@@ -106,6 +106,7 @@ export class Answer {
       stop: this.#stop,
       cachedTokens: this.cachedTokens,
       weightsVersion,
+      retokenized: false,
     });
   }
 

@@ -10,3 +10,10 @@ export type {
   SamplingOptions,
   TextGenerator,
 } from "./request.ts";
+export {
+  createServerGenerator,
+  type ServerGenerator,
+  type ServerOptions,
+} from "./server/client.ts";
+export { ServerError } from "./server/errors.ts";
+export { stream, type TokenStream } from "./stream.ts";

@@ -48,7 +48,7 @@ export interface SampledToken {
   id: number;
   /** log p under the model: softmax of its logits. */
   logprob: number;
-  /** log p under the tempered and filtered distribution that it was drawn from. */
+  /** log p under the tempered and filtered distribution that it was drawn from; NaN: unknown. */
   sampledLogprob: number;
 }
 
@@ -69,6 +69,8 @@ export interface Completion {
   cachedTokens: number;
   /** Which weights answered: counts their updates. */
   weightsVersion: number;
+  /** True: the ids are text that was tokenised again, not what was sampled. Never train on them. */
+  retokenized: boolean;
 }
 
 /** Whatever answers requests. */

@@ -13,6 +13,15 @@ export { parseModelConfig, readModelConfig } from "./config/parse.ts";
 export { type PresetName, presetConfig, presets, valueModelConfig } from "./config/presets.ts";
 export { toConfigJson } from "./config/write.ts";
 export * from "./decoder/index.ts";
+export { loadModel, type SaveModelOptions, saveModel } from "./folder.ts";
+export { loadLora, type SaveLoraOptions, saveLora } from "./lora/files.ts";
+export { addLora, type LoraModel } from "./lora/lora.ts";
+export {
+  LORA_TARGETS,
+  type LoraOptions,
+  type LoraSettings,
+  type LoraTarget,
+} from "./lora/options.ts";
 export { type Checkpoint, openCheckpoint, type TensorInfo } from "./safetensors/checkpoint.ts";
 export { type LoadOptions, openSafetensors, type SafetensorsFile } from "./safetensors/file.ts";
 export { writeCheckpoint } from "./safetensors/shards.ts";
@@ -25,3 +34,4 @@ export { CHAT_TEMPLATE } from "./tokenizer/own-template.ts";
 export type { TextStream } from "./tokenizer/stream.ts";
 export { Tokenizer } from "./tokenizer/tokenizer.ts";
 export { trainTokenizer, writeTokenizer } from "./tokenizer/train.ts";
+export { type ValueModelOptions, valueModelFrom } from "./value-model.ts";

@@ -162,16 +162,14 @@ export function adamwStep(
   secondMoments: readonly Tensor[],
   options: AdamWStep,
 ): void {
+  const lists = [parameters, gradients, firstMoments, secondMoments];
+  if (lists.every((tensors) => tensors.length === 0)) return; // libtorch could not tell the device
   if (!parameters.every(onCpu)) {
     stock.adamwStep(parameters, gradients, firstMoments, secondMoments, options);
     return;
   }
-  const handles = (tensors: readonly Tensor[]) => tensors.map((tensor) => tensor.handle);
   op.adamwStep(
-    handles(parameters),
-    handles(gradients),
-    handles(firstMoments),
-    handles(secondMoments),
+    ...lists.map((tensors) => tensors.map((tensor) => tensor.handle)),
     options.lr,
     options.beta1,
     options.beta2,

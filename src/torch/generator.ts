@@ -49,8 +49,11 @@ export class Generator {
   restore(bytes: Uint8Array): this {
     const copy = new Uint8Array(bytes);
     const handle = native.fromBuffer(copy.buffer, 0, [copy.length], "uint8", false);
-    native.setGeneratorState(this.handle, handle);
-    native.release(handle);
+    try {
+      native.setGeneratorState(this.handle, handle);
+    } finally {
+      native.release(handle);
+    }
     return this;
   }
 

@@ -18,6 +18,7 @@ import {
   tidy,
   zeros,
 } from "../../src/torch/index.ts";
+import { MersenneTwister } from "./support/mersenne.ts";
 import { bytesOf } from "./support/values.ts";
 
 const fact = (name: string, body: () => void) => it(name, () => tidy(body));
@@ -45,6 +46,22 @@ describe("a seed", () => {
       const generator = new Generator(42);
       expect(bytesOf(from(generator))).not.toBe(bytesOf(from(generator)));
     });
+  });
+
+  fact("of 32 bits gives the stream that PyTorch gives", () => {
+    for (const seed of [0, 1, 42, 2 ** 32 - 1]) {
+      const twister = new MersenneTwister(seed);
+      const want = Array.from({ length: 1000 }, () => twister.next() % 1000);
+      expect([...randint(0, 1000, [1000], new Generator(seed)).toNumbers()]).toEqual(want);
+    }
+  });
+
+  fact("of 64 bits counts whole", () => {
+    const seed = 0x123456789abcdef0n;
+    const twister = MersenneTwister.byKeys([0x9abcdef0, 0x12345678]);
+    const want = Array.from({ length: 1000 }, () => twister.next() % 1000);
+    expect([...randint(0, 1000, [1000], new Generator(seed)).toNumbers()]).toEqual(want);
+    expect([...randint(0, 1000, [1000], new Generator(7).seed(seed)).toNumbers()]).toEqual(want);
   });
 
   fact("may have 64 bits", () => {

@@ -27,10 +27,13 @@ interface Transcript {
 }
 
 /** `games`: a folder or archive that holds the game files. */
-export async function checkAlfworld(file: unknown, games?: string): Promise<CaseResult[]> {
+export async function checkAlfworld(
+  file: unknown,
+  games: string | Library = "",
+): Promise<CaseResult[]> {
   if (!Array.isArray(file)) throw new TypeError("expected a list of transcripts");
   const transcripts = file.map(asTranscript);
-  const library = await openLibrary(games!);
+  const library = typeof games === "string" ? await openLibrary(games) : games;
   return transcripts.map((transcript) => {
     try {
       return { name: transcript.gamefile, ...check(transcript, library) };

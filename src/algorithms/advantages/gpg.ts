@@ -21,7 +21,7 @@ export interface GpgOptions extends OutcomeOptions {
 
 export function gpg(input: OutcomeInput, options: GpgOptions = {}): Advantages {
   const scores = scoresOf("gpg", input.rows, input.rewards);
-  const grouping = groupRows("gpg", scores.length, input.groups, input.trajectories);
+  const grouping = groupRows("gpg", scores.length, input.groups, input.trajectories, input.order);
   const nonzero = scores.reduce((count, score) => count + (score === 0 ? 0 : 1), 0);
   const scale = scores.length / Math.max(1, nonzero) / (options.normalizer ?? 1);
   const centred = normalizeByGroup(scores, grouping, {

@@ -14,12 +14,12 @@ import type { GrpoOptions } from "./grpo.ts";
 import { type OutcomeInput, perRow } from "./outcome.ts";
 
 export function grpoPassAtK(
-  { rows, rewards, groups, trajectories }: OutcomeInput,
+  { rows, rewards, groups, trajectories, order }: OutcomeInput,
   options: Omit<GrpoOptions, "singleton"> = {},
 ): Advantages {
   const { divideByDeviation = true, epsilon = 1e-6 } = options;
   const scores = scoresOf("grpo_passk", rows, rewards);
-  const grouping = groupRows("grpo_passk", scores.length, groups, trajectories);
+  const grouping = groupRows("grpo_passk", scores.length, groups, trajectories, order);
   const { deviation } = groupStatistics(scores, grouping);
   const advantages = new Float64Array(scores.length);
   for (const [group, counted] of grouping.counted.entries()) {

@@ -25,7 +25,7 @@ export interface GrpoOptions extends OutcomeOptions {
 
 export function grpo(input: OutcomeInput, options: GrpoOptions = {}): Advantages {
   const scores = scoresOf("grpo", input.rows, input.rewards);
-  const grouping = groupRows("grpo", scores.length, input.groups, input.trajectories);
+  const grouping = groupRows("grpo", scores.length, input.groups, input.trajectories, input.order);
   const advantages = normalizeByGroup(scores, grouping, {
     divide: options.divideByDeviation ?? true,
     singleton: options.singleton ?? "score",

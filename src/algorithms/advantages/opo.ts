@@ -14,7 +14,7 @@ import { type Advantages, scoresOf, trainedTokens } from "../rows.ts";
 import { type OutcomeInput, type OutcomeOptions, perRow } from "./outcome.ts";
 
 export function opo(
-  input: Omit<OutcomeInput, "trajectories">,
+  input: Omit<OutcomeInput, "trajectories" | "order">,
   options: OutcomeOptions = {},
 ): Advantages {
   const scores = scoresOf("opo", input.rows, input.rewards);

@@ -16,6 +16,8 @@ export interface OutcomeInput {
    * Not given: they count every row.
    */
   trajectories?: Ids | undefined;
+  /** [rows] The row's place in time inside its episode; without it, the given order. */
+  order?: ArrayLike<number> | undefined;
 }
 
 export interface OutcomeOptions {

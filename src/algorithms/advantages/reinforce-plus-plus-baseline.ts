@@ -15,11 +15,12 @@ import { whiten } from "../statistics.ts";
 import type { OutcomeInput, OutcomeOptions } from "./outcome.ts";
 
 export function reinforcePlusPlusBaseline(
-  { rows, rewards, groups, trajectories }: OutcomeInput,
+  { rows, rewards, groups, trajectories, order }: OutcomeInput,
   options: OutcomeOptions = {},
 ): Advantages {
-  const scores = scoresOf("reinforce_plus_plus_baseline", rows, rewards);
-  const grouping = groupRows("reinforce_plus_plus_baseline", scores.length, groups, trajectories);
+  const who = "reinforce_plus_plus_baseline";
+  const scores = scoresOf(who, rows, rewards);
+  const grouping = groupRows(who, scores.length, groups, trajectories, order);
   const centred = normalizeByGroup(scores, grouping, {
     divide: false,
     singleton: options.singleton ?? "score",

@@ -15,7 +15,7 @@ import { type OutcomeInput, type OutcomeOptions, perRow } from "./outcome.ts";
 
 export function rloo(input: OutcomeInput, options: OutcomeOptions = {}): Advantages {
   const scores = scoresOf("rloo", input.rows, input.rewards);
-  const grouping = groupRows("rloo", scores.length, input.groups, input.trajectories);
+  const grouping = groupRows("rloo", scores.length, input.groups, input.trajectories, input.order);
   const { count, mean } = groupStatistics(scores, grouping);
   const advantages = scores.map((score, row) => {
     const group = grouping.groupOf[row]!;

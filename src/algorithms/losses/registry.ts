@@ -2,10 +2,11 @@
  * @file The policy losses by the names of `actor.policy_loss.loss_mode`.
  */
 import { cispo } from "./cispo.ts";
-import { clipCov, klCov } from "./covariance.ts";
+import { clipCov } from "./clip-cov.ts";
 import { geoMean } from "./geo-mean.ts";
 import { gpg } from "./gpg.ts";
 import { gspo } from "./gspo.ts";
+import { klCov } from "./kl-cov.ts";
 import {
   computePolicyLoss,
   type LossAndMetrics,

@@ -4,7 +4,7 @@
  */
 import { moments } from "../statistics.ts";
 import type { Mismatch } from "./input.ts";
-import type { Bounds } from "./rejection.ts";
+import type { Bounds } from "./rejection-options.ts";
 import { largest, smallest } from "./weights.ts";
 
 /** `perRow`: the rows' values, for options that judge whole rows. */

@@ -14,7 +14,7 @@
  */
 import type { Id, Ids } from "../rows.ts";
 import { anchorKey } from "./anchor.ts";
-import { textMatcher } from "./similarity.ts";
+import { groupSimilarTexts } from "./similar-texts.ts";
 
 export interface StepGroups {
   /** [steps] Consecutive numbers from 0. */
@@ -111,13 +111,12 @@ export function similarSteps(input: SimilarStepsInput, threshold: number): StepG
       placed[group] = 0; // seen; its place is found below
       texts.push({ equal: group, text: anchors[steps[from]!] as string });
     }
-    const matcher = textMatcher(texts.map(({ text }) => text));
-    const leaders: { text: number; group: number }[] = [];
-    for (const [text, { equal: group }] of texts.entries()) {
-      const leader = leaders.find((one) => matcher.atLeast(text, one.text, threshold));
-      placed[group] = leader ? leader.group : count++;
-      if (!leader) leaders.push({ text, group: placed[group]! });
-    }
+    const groups = groupSimilarTexts(
+      texts.map(({ text }) => text),
+      threshold,
+    );
+    for (const [i, { equal: group }] of texts.entries()) placed[group] = count + groups[i]!;
+    count += groups.reduce((most, group) => Math.max(most, group + 1), 0);
   }
   return { groupOf: equal.groupOf.map((group) => placed[group]!), count };
 }

@@ -2,62 +2,122 @@
  * @file Every command that is possible now, sorted.
  *
  * The groups below are in the order of their first words ("clean" before "close" before "cool" …), so
- * only the members of a group need sorting, and most groups are lists that are ready.
+ * only the members of a group need sorting, and most groups are lists that are ready. What is possible
+ * depends on the receptacles within reach and on what is held; states share what did not change, so the
+ * list of an earlier visit is often still right, and is given again.
  */
 import { CAN, type Game, IS } from "./game.ts";
 import { byCodePoint } from "./names.ts";
 import { isAccessible } from "./rules.ts";
-import type { State } from "./state.ts";
+import type { ReceptacleState, State } from "./state.ts";
 
 const ALWAYS = ["help", "inventory", "look"] as const;
 
+/** Do not change the list: it may be given again. */
 export function admissibleCommands(game: Game, state: State): readonly string[] {
+  const first = game.receptaclesAt[state.location]![0];
+  // In the middle of the room there is no place to keep a list, and little to list.
+  if (first === undefined) return listCommands(game, state);
+  const keeper = state.receptacles[first]!;
+  const known = state.held < 0 ? keeper.commandsEmptyHanded : keeper.commandsHolding;
+  if (known && isStillRight(game, state, known)) return known.commands;
+  const visit: Visit = {
+    held: state.held,
+    lying: state.places[state.location]!,
+    others: game.receptaclesAt[state.location]!.map((index) => state.receptacles[index]!),
+    commands: listCommands(game, state),
+  };
+  if (state.held < 0) keeper.commandsEmptyHanded = visit;
+  else keeper.commandsHolding = visit;
+  return visit.commands;
+}
+
+/** What a list of commands depended on. */
+export interface Visit {
+  readonly held: number;
+  readonly lying: readonly number[];
+  /** All receptacles within reach. */
+  readonly others: readonly ReceptacleState[];
+  readonly commands: readonly string[];
+}
+
+function isStillRight(game: Game, state: State, visit: Visit): boolean {
+  // What lies here matters to those who could cut it.
+  if (visit.held !== state.held) return false;
+  if (state.held >= 0 && visit.lying !== state.places[state.location]) return false;
+  const here = game.receptaclesAt[state.location]!;
+  for (let i = 1; i < here.length; i++)
+    if (visit.others[i] !== state.receptacles[here[i]!]) return false;
+  return true;
+}
+
+function listCommands(game: Game, state: State): readonly string[] {
   const { location, held } = state;
   const here = game.receptaclesByName[location]!;
-  const commands: string[] = [];
-  const treat = (verb: string, ability: number, nature: number): void => {
-    if (held < 0 || (game.abilities[held]! & ability) === 0) return;
-    for (const receptacle of here)
-      if ((game.natures[receptacle]! & nature) !== 0)
-        commands.push(`${verb} ${game.objectNames[held]} with ${game.receptacleNames[receptacle]}`);
-  };
-  const turn = (verb: string, opened: boolean): void => {
-    for (const receptacle of here)
-      if (
-        (game.natures[receptacle]! & IS.openable) !== 0 &&
-        state.receptacles[receptacle]!.opened === opened
-      )
-        commands.push(`${verb} ${game.receptacleNames[receptacle]}`);
-  };
-
-  treat("clean", CAN.beCleaned, IS.sink);
-  turn("close", true);
-  treat("cool", CAN.beCooled, IS.fridge);
-  const first = commands.length;
-  for (const receptacle of here) commands.push(`examine ${game.receptacleNames[receptacle]}`);
+  const before: string[] = [];
+  const after: string[] = [];
+  if (held >= 0) treat(game, held, here, before, "clean", CAN.beCleaned, IS.sink);
+  turn(game, state, here, before, true);
+  if (held >= 0) treat(game, held, here, before, "cool", CAN.beCooled, IS.fridge);
+  const first = before.length;
+  for (const receptacle of here) before.push(game.examineCommands[receptacle]!);
   if (held >= 0) {
-    commands.push(`examine ${game.objectNames[held]}`);
-    sortFrom(commands, first);
+    before.push(`examine ${game.objectNames[held]}`);
+    sortFrom(before, first);
+    treat(game, held, here, after, "heat", CAN.beHeated, IS.microwave);
   }
-  for (const command of game.goToCommands[location]!) commands.push(command);
-  treat("heat", CAN.beHeated, IS.microwave);
-  commands.push(...ALWAYS);
-  if (held >= 0)
-    for (const receptacle of here)
-      if (
-        game.mayHold[receptacle * game.objectIds.length + held] === 1 &&
-        isAccessible(game, state, receptacle)
-      )
-        commands.push(`move ${game.objectNames[held]} to ${game.receptacleNames[receptacle]}`);
-  turn("open", false);
-  slice(game, state, commands);
-  take(game, state, commands);
-  use(game, state, commands);
-  return commands;
+  after.push(...ALWAYS);
+  if (held >= 0) move(game, state, here, after);
+  turn(game, state, here, after, false);
+  if (held >= 0) slice(game, state, after);
+  else take(game, state, after);
+  use(game, state, after);
+  return Object.freeze(before.concat(game.goToCommands[location]!, after));
+}
+
+function treat(
+  game: Game,
+  held: number,
+  here: readonly number[],
+  commands: string[],
+  verb: string,
+  ability: number,
+  nature: number,
+): void {
+  if ((game.abilities[held]! & ability) === 0) return;
+  for (const receptacle of here)
+    if ((game.natures[receptacle]! & nature) !== 0)
+      commands.push(`${verb} ${game.objectNames[held]} with ${game.receptacleNames[receptacle]}`);
+}
+
+/** `close` what is open, or `open` what is closed. */
+function turn(
+  game: Game,
+  state: State,
+  here: readonly number[],
+  commands: string[],
+  opened: boolean,
+): void {
+  const texts = opened ? game.closeCommands : game.openCommands;
+  for (const receptacle of here)
+    if (
+      (game.natures[receptacle]! & IS.openable) !== 0 &&
+      state.receptacles[receptacle]!.opened === opened
+    )
+      commands.push(texts[receptacle]!);
+}
+
+function move(game: Game, state: State, here: readonly number[], commands: string[]): void {
+  for (const receptacle of here)
+    if (
+      game.mayHold[receptacle * game.objectIds.length + state.held] === 1 &&
+      isAccessible(game, state, receptacle)
+    )
+      commands.push(`move ${game.objectNames[state.held]} to ${game.receptacleNames[receptacle]}`);
 }
 
 function slice(game: Game, { held, location, places }: State, commands: string[]): void {
-  if (held < 0 || (game.abilities[held]! & CAN.slice) === 0) return;
+  if ((game.abilities[held]! & CAN.slice) === 0) return;
   const first = commands.length;
   for (const object of places[location]!)
     if ((game.abilities[object]! & CAN.beSliced) !== 0)
@@ -66,7 +126,6 @@ function slice(game: Game, { held, location, places }: State, commands: string[]
 }
 
 function take(game: Game, state: State, commands: string[]): void {
-  if (state.held >= 0) return;
   const first = commands.length;
   let groups = 0;
   for (const receptacle of game.receptaclesAt[state.location]!) {
@@ -95,7 +154,7 @@ function use(game: Game, state: State, commands: string[]): void {
       const command = `use ${game.objectNames[object]}`;
       if (commands.indexOf(command, first) < 0) commands.push(command);
     }
-  if (commands.length > first + 1) sortFrom(commands, first);
+  sortFrom(commands, first);
 }
 
 /** Sorts the end of the list in place. */

@@ -37,6 +37,7 @@ export function openFolder(root: string): Library {
   }
   entries.sort((a, b) => (a.id < b.id ? -1 : 1));
   return {
+    path: root,
     entries,
     leftOut,
     read(id) {

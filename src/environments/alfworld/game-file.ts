@@ -5,6 +5,7 @@
 import { GameError } from "./errors.ts";
 import { compileGame, type Game } from "./game.ts";
 import { HELP } from "./help.ts";
+import { detached } from "./names.ts";
 import { readProblem } from "./problem.ts";
 
 /** What we use of a game file. */
@@ -84,6 +85,11 @@ function taskIn(grammar: string): string {
 
 const HELP_RULE = /action help \{\s*template :: "help";\s*feedback :: "([^"]*)";/;
 
+/** The same in all games: kept once. */
+let lastHelp = "";
+
 function helpIn(grammar: string): string | undefined {
-  return HELP_RULE.exec(grammar)?.[1];
+  const found = HELP_RULE.exec(grammar)?.[1];
+  if (found !== undefined && found !== lastHelp) lastHelp = detached(found);
+  return found === undefined ? undefined : lastHelp;
 }

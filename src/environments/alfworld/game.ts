@@ -5,9 +5,9 @@
  */
 import { GameError } from "./errors.ts";
 import { compileGoal, type Goal } from "./goal.ts";
-import { byCodePoint, displayNames, listed } from "./names.ts";
+import { byCodePoint, detached, displayNames, listed } from "./names.ts";
 import { type Fact, PREDICATES, type Problem } from "./problem.ts";
-import { type ReceptacleState, State } from "./state.ts";
+import { receptacleState, State } from "./state.ts";
 
 /** What can be done with an object, as bits. */
 export const CAN = {
@@ -61,6 +61,10 @@ export interface Game {
   readonly receptaclesByName: readonly (readonly number[])[];
   /** At each location the commands that lead elsewhere, sorted. */
   readonly goToCommands: readonly (readonly string[])[];
+  /** For each receptacle. */
+  readonly examineCommands: readonly string[];
+  readonly openCommands: readonly string[];
+  readonly closeCommands: readonly string[];
   readonly objectByName: ReadonlyMap<string, number>;
   readonly receptacleByName: ReadonlyMap<string, number>;
   /** No command is longer. */
@@ -92,10 +96,10 @@ export function compileGame(problem: Problem, texts: GameTexts): Game {
   const objectNames = objectIds.map((id) => names.get(id)!);
   const receptacleNames = receptacleIds.map((id) => names.get(id)!);
 
-  const startId = theOnly(about("atlocation"), "the agent must be at one place")[2]!;
-  const locationIds = [...new Set(about("receptacleatlocation").map((fact) => fact[2]!))].sort(
-    byCodePoint,
-  );
+  const startId = detached(theOnly(about("atlocation"), "the agent must be at one place")[2]!);
+  const locationIds = [...new Set(about("receptacleatlocation").map((fact) => fact[2]!))]
+    .map(detached)
+    .sort(byCodePoint);
   const startsAtReceptacle = locationIds.includes(startId);
   if (!startsAtReceptacle) locationIds.push(startId);
   const location = indexOf(locationIds);
@@ -134,6 +138,9 @@ export function compileGame(problem: Problem, texts: GameTexts): Game {
     goToCommands: locationIds.map((_, here) =>
       goTo.filter(({ place }) => place !== here).map(({ command }) => command),
     ),
+    examineCommands: receptacleNames.map((name) => `examine ${name}`),
+    openCommands: receptacleNames.map((name) => `open ${name}`),
+    closeCommands: receptacleNames.map((name) => `close ${name}`),
     objectByName: indexOf(objectNames),
     receptacleByName: indexOf(receptacleNames),
     longestCommand: 40 + 2 * Math.max(...[...names.values()].map((name) => name.length)),
@@ -171,8 +178,8 @@ function mentionedIds({ facts }: Problem): Record<"objectIds" | "receptacleIds",
     }
   }
   return {
-    objectIds: [...objects].sort(byCodePoint),
-    receptacleIds: [...receptacles].sort(byCodePoint),
+    objectIds: [...objects].map(detached).sort(byCodePoint),
+    receptacleIds: [...receptacles].map(detached).sort(byCodePoint),
   };
 }
 
@@ -267,13 +274,8 @@ function startOf(parts: StartParts): State {
   const { about, object, location, objectIds, receptacleIds } = parts;
   const contents = groupedBy(about("inreceptacle"), 2, 1);
   const opened = new Set(about("opened").map((fact) => fact[1]!));
-  const receptacles = receptacleIds.map(
-    (id): ReceptacleState => ({
-      objects: sortedIndices(contents.get(id), object),
-      opened: opened.has(id),
-      description: undefined,
-      takeCommands: undefined,
-    }),
+  const receptacles = receptacleIds.map((id) =>
+    receptacleState(sortedIndices(contents.get(id), object), opened.has(id)),
   );
   const lying = groupedBy(about("objectatlocation"), 2, 1);
   const places = [...location.keys()].map((id) => sortedIndices(lying.get(id), object));

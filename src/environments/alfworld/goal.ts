@@ -9,7 +9,7 @@ import { type Expression, excerpt } from "./expression.ts";
 import { type Kind, PREDICATES, type Problem, readKinds } from "./problem.ts";
 import type { State } from "./state.ts";
 
-/** A thing, as an index into the goal's ids, or the variable ~slot. */
+/** A thing, as a number (see Goal.indices), or the variable ~slot. */
 export type Term = number;
 
 /** The predicates that actions change, with what they are about: object, receptacle, location. */
@@ -50,8 +50,7 @@ export type Formula =
 
 export interface Goal {
   readonly formula: Formula;
-  readonly ids: readonly string[];
-  /** For each id its index among the game's objects, receptacles or locations, or −1. */
+  /** For each term's thing its index among the game's objects, receptacles or locations, or −1. */
   readonly indices: readonly number[];
   readonly slots: number;
   isReached(state: State): boolean;
@@ -92,7 +91,6 @@ export function compileGoal(problem: Problem, indices: Indices): Goal {
   const bound = new Array<number>(compiler.slots).fill(-1);
   return {
     formula,
-    ids,
     indices: indexOf,
     slots: compiler.slots,
     isReached: (state) => isTrue(formula, state, indexOf, bound),

@@ -102,7 +102,9 @@ export const alfworld = defineWorld({
     const chosen = options.types as readonly TaskType[] | undefined;
     if (data !== "builtin") {
       const { alfworldWorld } = await import("./world.ts");
-      return alfworldWorld("alfworld", data, { types: chosen, winReward: options.winReward });
+      const { openLibrary } = await import("./library.ts");
+      const wishes = { types: chosen, winReward: options.winReward };
+      return alfworldWorld("alfworld", await openLibrary(data), wishes);
     }
     const { householdWorld } = await import("./household/world.ts");
     return householdWorld("alfworld", {

@@ -11,6 +11,8 @@ import type { Entry } from "./tasks.ts";
 import { openZip } from "./zipped.ts";
 
 export interface Library {
+  /** The folder or archive. */
+  readonly path: string;
   /** The games, sorted by id: those that the original would play. */
   readonly entries: readonly Entry[];
   /** How many games were left out, as the original leaves them out: unsolvable, movable or Sliced. */

@@ -11,7 +11,15 @@ export function byCodePoint(a: string, b: string): number {
 }
 
 /**
- * The names of all ids that the facts mention: class and number, "drawer 3". Numbers count down in
+ * A copy with memory of its own. A piece of a text keeps the whole text alive, and a game would keep
+ * its whole file.
+ */
+export function detached(text: string): string {
+  return ` ${text}`.slice(1);
+}
+
+/**
+ * The names of all ids that the facts mention: class and number, "locker 3". Numbers count down in
  * the order of the ids, so that lists, which are in that order, show the highest number first.
  */
 export function displayNames(ids: Iterable<string>): Map<string, string> {
@@ -28,7 +36,7 @@ export function displayNames(ids: Iterable<string>): Map<string, string> {
   return names;
 }
 
-/** "sink_bar_…_bar_sinkbasin" is a sinkbasin, "drawer_bar_…" a drawer. */
+/** "sink_bar_…_bar_sinkbasin" is a sinkbasin, "locker_bar_…" a locker. */
 function className(id: string): string {
   const end = id.indexOf("_bar_");
   const name = end < 0 ? id : id.slice(0, end);

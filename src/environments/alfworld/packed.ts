@@ -1,9 +1,11 @@
 /**
  * @file Games in a tar, which can only be read from beginning to end: all are read at once and kept
- * compactly, some 5 KB each.
+ * compactly, some 7 KB each.
  */
 import { createReadStream, readFileSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { createGunzip, deflateRawSync, inflateRawSync } from "node:zlib";
+import { ArchiveError } from "../archive/error.ts";
 import { tarFiles } from "../archive/tar.ts";
 import { decompressXz } from "../archive/xz.ts";
 import { EnvironmentError } from "../environment.ts";
@@ -37,6 +39,7 @@ export async function openTar(path: string): Promise<Library> {
   }
   entries.sort((a, b) => (a.id < b.id ? -1 : 1));
   return {
+    path,
     entries,
     leftOut,
     read(id) {
@@ -50,23 +53,40 @@ export async function openTar(path: string): Promise<Library> {
 function bytesOf(path: string): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
   if (path.endsWith("xz")) return decompressXz(readFileSync(path));
   const file = createReadStream(path, { highWaterMark: 1 << 20 });
-  if (path.endsWith(".tar")) return file;
+  return path.endsWith(".tar") ? file : decompressGzip(file);
+}
+
+async function* decompressGzip(file: Readable): AsyncGenerator<Uint8Array> {
   const unzipped = createGunzip();
   file.on("error", (error) => unzipped.destroy(error));
-  return file.pipe(unzipped);
+  try {
+    yield* file.pipe(unzipped) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw new ArchiveError(`it is damaged, or not gzip (${(error as Error).message}).`);
+  } finally {
+    file.destroy();
+  }
 }
 
 function packed(bytes: Uint8Array): Packed {
   try {
     const file = readGameFile(new TextDecoder().decode(bytes));
-    return { file: { ...file, problem: "" }, problem: deflateRawSync(file.problem, { level: 1 }) };
+    const problem = deflateRawSync(file.problem, { level: 1 });
+    // A copy: what zlib gives is the beginning of a larger buffer.
+    return { file: { ...file, problem: "" }, problem: new Uint8Array(problem) };
   } catch (error) {
     if (error instanceof GameError) return { error };
     throw error;
   }
 }
 
+/** The problem is unpacked when it is read: who asks for the walkthrough only need not wait. */
 function unpacked(game: Packed): GameFile {
   if ("error" in game) throw game.error;
-  return { ...game.file, problem: inflateRawSync(game.problem).toString("utf8") };
+  return {
+    ...game.file,
+    get problem() {
+      return inflateRawSync(game.problem).toString("utf8");
+    },
+  };
 }

@@ -3,7 +3,14 @@
  */
 import type { Command } from "./command.ts";
 import { CAN, type Game, HAS_BEEN, IS } from "./game.ts";
-import { excluding, including, type ReceptacleState, replaced, State } from "./state.ts";
+import {
+  excluding,
+  including,
+  type ReceptacleState,
+  receptacleState,
+  replaced,
+  State,
+} from "./state.ts";
 
 /** Whether the command is possible now. */
 export function isPossible(game: Game, state: State, command: Command): boolean {
@@ -159,12 +166,8 @@ function withReceptacle(
   change: Partial<Pick<ReceptacleState, "objects" | "opened">>,
 ): ReceptacleState[] {
   const { objects, opened } = state.receptacles[index]!;
-  return replaced(state.receptacles, index, {
-    objects: change.objects ?? objects,
-    opened: change.opened ?? opened,
-    description: undefined,
-    takeCommands: undefined,
-  });
+  const now = receptacleState(change.objects ?? objects, change.opened ?? opened);
+  return replaced(state.receptacles, index, now);
 }
 
 function withCondition(state: State, object: number, condition: number): State {

@@ -3,6 +3,8 @@
  * stayed the same, so copies cost nothing and an observation can be asked about later.
  */
 
+import type { Visit } from "./admissible.ts";
+
 export interface ReceptacleState {
   /** Sorted indices of the objects in it. An object may be in two receptacles at once. */
   readonly objects: readonly number[];
@@ -10,6 +12,20 @@ export interface ReceptacleState {
   /** Texts about this receptacle in this state, made when first asked for. */
   description: string | undefined;
   takeCommands: readonly string[] | undefined;
+  /** The last lists of commands that began with this receptacle (see admissible.ts). */
+  commandsEmptyHanded: Visit | undefined;
+  commandsHolding: Visit | undefined;
+}
+
+export function receptacleState(objects: readonly number[], opened: boolean): ReceptacleState {
+  return {
+    objects,
+    opened,
+    description: undefined,
+    takeCommands: undefined,
+    commandsEmptyHanded: undefined,
+    commandsHolding: undefined,
+  };
 }
 
 export class State {

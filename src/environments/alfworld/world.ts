@@ -10,10 +10,10 @@ import { explorer } from "./explorer/explorer.ts";
 import { learnPlaces, NO_PLACES, type Places } from "./explorer/places.ts";
 import type { Game } from "./game.ts";
 import { gameOf } from "./game-file.ts";
-import { openLibrary } from "./library.ts";
+import type { Library } from "./library.ts";
 import { OTHER_SPLIT, SPLITS, type TaskType } from "./tasks.ts";
 
-/** Compiled games to keep: some 30 KB each. */
+/** Compiled games to keep: some 35 KB each. */
 const KEPT = 1000;
 /** From so many games of the training split the explorer learns where things usually are. */
 const LESSONS = 100;
@@ -23,12 +23,11 @@ export interface AlfworldOptions {
   readonly winReward: number;
 }
 
-export async function alfworldWorld(
+export function alfworldWorld(
   name: string,
-  path: string,
+  library: Library,
   { types, winReward }: AlfworldOptions,
-): Promise<World<LocalEnvironment>> {
-  const library = await openLibrary(path);
+): World<LocalEnvironment> {
   const entries = types
     ? library.entries.filter(({ type }) => type !== undefined && types.includes(type))
     : library.entries;
@@ -36,7 +35,10 @@ export async function alfworldWorld(
     entries.some((entry) => entry.split === split),
   );
   if (splits.length === 0)
-    throw new EnvironmentError(name, `${path} has no games of the kinds ${types?.join(", ")}.`);
+    throw new EnvironmentError(
+      name,
+      `${library.path} has no games of the kinds ${types?.join(", ")}.`,
+    );
 
   const load = (id: string): Game => {
     const file = library.read(id);
@@ -46,7 +48,7 @@ export async function alfworldWorld(
   let places: Places | undefined;
   return {
     name,
-    source: `${entries.length} games in ${path}`,
+    source: `${entries.length} games in ${library.path}`,
     splits,
     tasks(split) {
       requireSplit(name, split, splits);

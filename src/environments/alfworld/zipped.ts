@@ -27,6 +27,7 @@ export function openZip(path: string): Library {
   }
   entries.sort((a, b) => (a.id < b.id ? -1 : 1));
   return {
+    path,
     entries,
     leftOut,
     read(id) {

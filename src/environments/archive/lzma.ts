@@ -28,6 +28,8 @@ const LITERAL = REP_LENGTH + LENGTH_SIZE;
 /** Literals have 0x300 probabilities for each of at most 2⁴ contexts. */
 const PROBABILITIES = LITERAL + 0x300 * 16;
 
+const LARGEST_CHUNK = 2 ** 21;
+
 const damaged = (): never => {
   throw new ArchiveError("its compressed data is damaged.");
 };
@@ -53,8 +55,9 @@ export class Lzma2Decoder {
   constructor(input: Uint8Array, position: number, dictionarySize: number) {
     this.#input = input;
     this.position = position;
-    // Memory that is never written is never really taken.
-    this.#window = new Uint8Array(Math.max(dictionarySize, 4096));
+    // Larger by the largest chunk, so that none overwrites itself before it is given out. Memory that
+    // is never written is never really taken.
+    this.#window = new Uint8Array(dictionarySize + LARGEST_CHUNK);
   }
 
   /** The decompressed bytes. Ends after the end mark. */

@@ -9,6 +9,7 @@
 import {
   attention,
   checkpoint,
+  type Generator,
   rmsNorm,
   rotary,
   swiglu,
@@ -17,7 +18,7 @@ import {
 } from "../../torch/index.ts";
 import type { Model } from "./model.ts";
 import type { PackedSequences } from "./packed.ts";
-import { type RotaryAngles, rotaryAngles } from "./rotary-table.ts";
+import { packedAngles, type RotaryAngles } from "./rotary-table.ts";
 
 export interface ForwardOptions {
   /**
@@ -25,6 +26,8 @@ export interface ForwardOptions {
    * checkpointed segment. 0 (the default) keeps everything.
    */
   layersPerSegment?: number;
+  /** Where an adapter's dropout is drawn from, in training. Default: nothing is dropped. */
+  dropout?: Generator | null;
 }
 
 /** The last layer's normalised hidden states [tokens, hiddenSize]. */
@@ -34,25 +37,49 @@ export function hiddenStates(
   options: ForwardOptions = {},
 ): Tensor {
   const { config, parameters } = model;
+  const { layersPerSegment = 0, dropout = null } = options;
   if (batch.longest > config.maximumPositions && config.rope.kind !== "dynamic")
     throw new RangeError(
-      `a sequence of ${batch.longest} tokens is longer than the model's ${config.maximumPositions} positions`,
+      `a sequence of ${batch.longest} tokens is longer than the model's ` +
+        `${config.maximumPositions} positions; cut it, or use a model with a longer context`,
     );
   return tidy(() => {
-    const angles = rotaryAngles(config, batch.positions, batch.longest, model.device);
+    const { cos, sin } = packedAngles(config, batch, model.device);
+    const step = layersPerSegment || config.layers;
+    const generators = dropout ? [dropout] : [];
     let x = parameters.get("model.embed_tokens.weight")!.embedding(batch.ids);
-    const step = options.layersPerSegment || config.layers;
     for (let first = 0; first < config.layers; first += step) {
-      const run = (input: Tensor): Tensor => {
-        let y = input;
-        for (let i = first; i < Math.min(first + step, config.layers); i++)
-          y = decoderLayer(model, i, y, angles, batch.cumulativeLengths);
-        return y;
-      };
-      x = options.layersPerSegment ? checkpoint(run, [x]) : run(x);
+      const segment = (input: Tensor, cos: Tensor, sin: Tensor, lengths: Tensor): Tensor =>
+        layersFrom(model, first, step, input, { cos, sin }, lengths, dropout);
+      // All are inputs, not only x: a checkpoint keeps its inputs until it computes again.
+      const inputs = [x, cos, sin, batch.cumulativeLengths] as const;
+      const y = layersPerSegment
+        ? checkpoint(segment as (...inputs: Tensor[]) => Tensor, inputs, { generators })
+        : segment(...inputs);
+      x.dispose();
+      x = y;
     }
     return rmsNorm(x, parameters.get("model.norm.weight")!, config.normEpsilon);
   });
+}
+
+/** Some layers, one after the other. What is between them lives on only in autograd's graph. */
+function layersFrom(
+  model: Model,
+  first: number,
+  count: number,
+  input: Tensor,
+  angles: RotaryAngles,
+  cumulativeLengths: Tensor,
+  dropout: Generator | null,
+): Tensor {
+  let x = input;
+  for (let i = first; i < Math.min(first + count, model.config.layers); i++) {
+    const y = tidy(() => decoderLayer(model, i, x, angles, cumulativeLengths, dropout));
+    if (x !== input) x.dispose();
+    x = y;
+  }
+  return x;
 }
 
 /** One layer: x [tokens, hiddenSize] to the same. */
@@ -62,18 +89,26 @@ function decoderLayer(
   x: Tensor,
   angles: RotaryAngles,
   cumulativeLengths: Tensor,
+  dropout: Generator | null,
 ): Tensor {
-  const { config } = model;
-  const weight = (name: string) => model.layer(index, name);
-  const { queries, keys, values } = project(model, index, x, angles);
-  const window = config.slidingWindows[index];
+  const { queries, keys, values } = project(model, index, x, angles, dropout);
+  const window = model.config.slidingWindows[index];
   const seen = attention(queries, keys, values, cumulativeLengths, window ? { window } : {});
-  const y = x.add(
-    seen
-      .reshape([-1, config.heads * config.headDimension])
-      .linear(weight("self_attn.o_proj.weight")!, weight("self_attn.o_proj.bias")),
-  );
-  return y.add(feedForward(model, index, y));
+  const y = x.add(attentionOutput(model, index, seen, dropout));
+  return y.add(feedForward(model, index, y, dropout));
+}
+
+/** x through one of a layer's matrices, with its bias and what an adapter adds. */
+function through(
+  model: Model,
+  index: number,
+  matrix: string,
+  x: Tensor,
+  dropout: Generator | null,
+): Tensor {
+  const bias = model.layer(index, `${matrix}.bias`);
+  const product = x.linear(model.layer(index, `${matrix}.weight`)!, bias);
+  return model.adapter ? model.adapter.add(index, matrix, x, product, dropout) : product;
 }
 
 /** Queries [tokens, heads, size], keys and values [tokens, keyValueHeads, size], rotated. */
@@ -82,13 +117,17 @@ export function project(
   index: number,
   x: Tensor,
   { cos, sin }: RotaryAngles,
+  dropout: Generator | null = null,
 ): { queries: Tensor; keys: Tensor; values: Tensor } {
   const { config } = model;
   const { heads, keyValueHeads, headDimension, normEpsilon } = config;
   const weight = (name: string) => model.layer(index, name);
-  const joined = rmsNorm(x, weight("input_layernorm.weight")!, normEpsilon)
-    .linear(weight("self_attn.qkv_proj.weight")!, weight("self_attn.qkv_proj.bias"))
-    .view([-1, heads + 2 * keyValueHeads, headDimension]);
+  const normed = rmsNorm(x, weight("input_layernorm.weight")!, normEpsilon);
+  const joined = through(model, index, "self_attn.qkv_proj", normed, dropout).view([
+    -1,
+    heads + 2 * keyValueHeads,
+    headDimension,
+  ]);
   if (!config.queryKeyNorm) {
     // q and k turn together.
     const [turning, values] = joined.split([heads + keyValueHeads, keyValueHeads], 1);
@@ -96,17 +135,35 @@ export function project(
     return { queries: queries!, keys: keys!, values: values! };
   }
   const [queries, keys, values] = joined.split([heads, keyValueHeads, keyValueHeads], 1);
-  const normed = (part: Tensor, name: string) =>
-    rotary(rmsNorm(part, weight(`self_attn.${name}.weight`)!, normEpsilon), cos, sin);
-  return { queries: normed(queries!, "q_norm"), keys: normed(keys!, "k_norm"), values: values! };
+  const turned = (part: Tensor, norm: string) =>
+    rotary(rmsNorm(part, weight(`self_attn.${norm}.weight`)!, normEpsilon), cos, sin);
+  return { queries: turned(queries!, "q_norm"), keys: turned(keys!, "k_norm"), values: values! };
+}
+
+/** o of what the heads saw [tokens, heads, size]: [tokens, hiddenSize]. */
+export function attentionOutput(
+  model: Model,
+  index: number,
+  seen: Tensor,
+  dropout: Generator | null = null,
+): Tensor {
+  const { heads, headDimension } = model.config;
+  const joined = seen.reshape([-1, heads * headDimension]);
+  return through(model, index, "self_attn.o_proj", joined, dropout);
 }
 
 /** down(silu(gate) · up) of norm(x). */
-export function feedForward(model: Model, index: number, x: Tensor): Tensor {
+export function feedForward(
+  model: Model,
+  index: number,
+  x: Tensor,
+  dropout: Generator | null = null,
+): Tensor {
   const { intermediateSize, normEpsilon } = model.config;
-  const weight = (name: string) => model.layer(index, name)!;
-  const [gate, up] = rmsNorm(x, weight("post_attention_layernorm.weight"), normEpsilon)
-    .linear(weight("mlp.gate_up_proj.weight"))
-    .split([intermediateSize, intermediateSize], 1);
-  return swiglu(gate!, up!).linear(weight("mlp.down_proj.weight"));
+  const normed = rmsNorm(x, model.layer(index, "post_attention_layernorm.weight")!, normEpsilon);
+  const [gate, up] = through(model, index, "mlp.gate_up_proj", normed, dropout).split(
+    [intermediateSize, intermediateSize],
+    1,
+  );
+  return through(model, index, "mlp.down_proj", swiglu(gate!, up!), dropout);
 }

@@ -17,21 +17,34 @@ import {
   tidy,
   zeros,
 } from "../../torch/index.ts";
-import { ModelFileError } from "../checkpoint/errors.ts";
+import { verifyCheckpoint } from "../checkpoint/verify.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import type { Checkpoint } from "../safetensors/checkpoint.ts";
 import { layoutOf, type Piece, separate } from "./layout.ts";
 
+/** A small addition to the matrix products of layers: LoRA (lora/lora.ts). */
+export interface Adapter {
+  /**
+   * `product` [tokens, out] is x [tokens, in] through a layer's matrix ("self_attn.qkv_proj"). Gives
+   * it with what the adapter adds. Dropout is drawn from the generator; without one nothing drops.
+   */
+  add(layer: number, matrix: string, x: Tensor, product: Tensor, dropout: Generator | null): Tensor;
+}
+
 export interface Model {
   readonly config: ModelConfig;
-  /** By the names of layout.ts, in a fixed order. */
+  /** All weights by the names of layout.ts, in a fixed order. */
   readonly parameters: Parameters;
+  /** What an optimiser trains: all parameters, or an adapter's alone. */
+  readonly trainable: Parameters;
+  /** What is added to the layers' matrix products; null for nothing. */
+  adapter: Adapter | null;
   readonly device: Device;
   /** A tensor of one layer, or null where this family has none: layer(0, "self_attn.qkv_proj.bias"). */
   layer(index: number, name: string): Tensor | null;
   /** The matrix of the output layer [vocabulary, hiddenSize]. */
   readonly output: Tensor;
-  /** Views with transformers' names, for saving and looking. */
+  /** The weights that the model computes with, by transformers' names; views where possible. */
   weights(): Map<string, Tensor>;
   dispose(): void;
 }
@@ -47,6 +60,8 @@ export function modelOf(config: ModelConfig, tensors: Parameters, device: Device
   return {
     config,
     parameters,
+    trainable: parameters,
+    adapter: null,
     device,
     layer: (index, name) => layers[index]!.get(name) ?? null,
     get output() {
@@ -71,7 +86,7 @@ export function newModel(config: ModelConfig, generator: Generator): Model {
         tidy(() => {
           if (name.endsWith("norm.weight")) return ones(shape);
           if (name.endsWith(".bias")) return zeros(shape);
-          return randn(shape, generator).mul(config.initializerRange);
+          return randn(shape, generator).mul_(config.initializerRange);
         }),
       ),
     );
@@ -82,43 +97,55 @@ export interface LoadModelOptions {
   /** Dtype in memory; default: that of the file. */
   dtype?: Dtype;
   device?: Device;
+  /** Refuse weights that are infinite or not numbers. Default true. */
+  checkFinite?: boolean;
 }
 
-/** Loads the weights of a checkpoint, each into its place; missing or misshapen ones are refused. */
+/** Makes a tensor of a value model's head ("score.weight"). */
+export type NewHead = (name: string, shape: readonly number[]) => Tensor;
+
+/**
+ * Loads the weights of a checkpoint, each into its place; missing, misshapen or unknown ones are
+ * refused. With `newHead` the checkpoint may be a policy's: its own head is left out.
+ */
 export function modelFromCheckpoint(
   config: ModelConfig,
   checkpoint: Checkpoint,
   options: LoadModelOptions = {},
+  newHead: NewHead | null = null,
 ): Model {
-  requireWeights(config, checkpoint);
+  verifyCheckpoint(checkpoint, config, { newHead: newHead !== null });
   const tensors = new Map<string, Tensor>();
-  for (const piece of layoutOf(config))
-    tensors.set(piece.name, keep(tidy(() => loadPiece(piece, checkpoint, options))));
+  try {
+    for (const piece of layoutOf(config))
+      tensors.set(
+        piece.name,
+        keep(
+          tidy(() =>
+            newHead && piece.name.startsWith("score.")
+              ? newHead(piece.name, piece.shape)
+              : loadPiece(piece, checkpoint, options),
+          ),
+        ),
+      );
+  } catch (error) {
+    dispose(tensors);
+    throw error;
+  }
   return modelOf(config, tensors, options.device);
 }
 
-function requireWeights(config: ModelConfig, checkpoint: Checkpoint): void {
-  for (const { parts } of layoutOf(config))
-    for (const { name, shape } of parts) {
-      if (!checkpoint.has(name))
-        throw new ModelFileError(checkpoint.folder, `the weights lack ${name}, [${shape}]`);
-      const found = checkpoint.info(name).shape;
-      if (String(found) !== String(shape))
-        throw new ModelFileError(
-          checkpoint.folder,
-          `${name} has shape [${found}]; config.json says [${shape}]`,
-        );
-    }
-}
-
+/** Nothing is in memory twice but one part of a joined matrix: the large embedding has one part. */
 function loadPiece(piece: Piece, checkpoint: Checkpoint, options: LoadModelOptions): Tensor {
-  const { device = "cpu" } = options;
+  const { device = "cpu", checkFinite = true } = options;
   const dtype = options.dtype ?? checkpoint.info(piece.parts[0]!.name).dtype;
+  const load = (name: string) => checkpoint.load(name, { dtype, copy: true, checkFinite });
+  if (piece.parts.length === 1) return load(piece.parts[0]!.name).toDevice(device);
   const joined = empty(piece.shape, { dtype, device });
   let start = 0;
   noGrad(() => {
     for (const { name, shape } of piece.parts) {
-      tidy(() => joined.narrow(0, start, shape[0]!).copy_(checkpoint.load(name)));
+      tidy(() => joined.narrow(0, start, shape[0]!).copy_(load(name)));
       start += shape[0]!;
     }
   });

@@ -46,12 +46,21 @@ export function logits(model: Model, batch: PackedSequences, options: ForwardOpt
   return tidy(() => hiddenStates(model, batch, options).linear(model.output));
 }
 
-/** One value per token, float32 [tokens], of a value model (`score.weight`). */
+/**
+ * One value per token, float32 [tokens] (float64 of a float64 model), of a value model. The head
+ * computes in float32 whatever the backbone does: bfloat16 has no more than three digits.
+ */
 export function values(model: Model, batch: PackedSequences, options: ForwardOptions = {}): Tensor {
   const score = model.parameters.get("score.weight");
-  if (!score) throw new Error("values: this model has no score.weight; it is not a value model");
+  if (score?.size(0) !== 1)
+    throw new Error(
+      `values: this model has ${score ? `${score.size(0)} labels` : "no score.weight"}; expected a ` +
+        "value model, with one (see valueModelFrom)",
+    );
   return tidy(() => {
-    const bias = model.parameters.get("score.bias") ?? null;
-    return hiddenStates(model, batch, options).linear(score, bias).squeeze(-1).to("float32");
+    const hidden = hiddenStates(model, batch, options);
+    const dtype = hidden.dtype === "float64" ? "float64" : "float32";
+    const bias = model.parameters.get("score.bias")?.to(dtype) ?? null;
+    return hidden.to(dtype).linear(score.to(dtype), bias).squeeze(-1);
   });
 }

@@ -10,6 +10,8 @@ export interface PackedSequences {
   positions: Tensor;
   /** Where each sequence begins, and the end: int64 [sequences + 1]. */
   cumulativeLengths: Tensor;
+  /** Tokens of each sequence. */
+  lengths: readonly number[];
   /** The longest sequence. */
   longest: number;
 }
@@ -19,7 +21,8 @@ export function packSequences(
   sequences: readonly (readonly number[] | Int32Array)[],
   device: Device = "cpu",
 ): PackedSequences {
-  const tokens = sequences.reduce((sum, sequence) => sum + sequence.length, 0);
+  const lengths = sequences.map((sequence) => sequence.length);
+  const tokens = lengths.reduce((sum, length) => sum + length, 0);
   const ids = new BigInt64Array(tokens);
   const positions = new BigInt64Array(tokens);
   const cumulative = new BigInt64Array(sequences.length + 1);
@@ -36,7 +39,8 @@ export function packSequences(
     ids: upload(ids),
     positions: upload(positions),
     cumulativeLengths: upload(cumulative),
-    longest: Math.max(0, ...sequences.map((sequence) => sequence.length)),
+    lengths,
+    longest: lengths.reduce((most, length) => Math.max(most, length), 0),
   };
 }
 

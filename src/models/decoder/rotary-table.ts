@@ -1,9 +1,10 @@
 /**
  * @file The cosines and sines of the rotary embedding, for the positions of a batch.
  */
-import { type Device, fromTypedArray, type Tensor, tidy } from "../../torch/index.ts";
+import { cat, type Device, fromTypedArray, type Tensor, tidy } from "../../torch/index.ts";
 import { inverseFrequencies } from "../config/frequencies.ts";
 import type { ModelConfig } from "../config/model-config.ts";
+import type { PackedSequences } from "./packed.ts";
 
 export interface RotaryAngles {
   /** float32 [tokens, headDimension / 2] */
@@ -29,5 +30,24 @@ export function rotaryAngles(
     return attentionScaling === 1
       ? { cos, sin }
       : { cos: cos.mul(attentionScaling), sin: sin.mul(attentionScaling) };
+  });
+}
+
+/**
+ * Angles of a packed batch. Dynamic frequencies depend on a sequence's own length: a longer neighbour
+ * in the batch must not change them.
+ */
+export function packedAngles(
+  config: ModelConfig,
+  batch: PackedSequences,
+  device: Device = "cpu",
+): RotaryAngles {
+  if (config.rope.kind !== "dynamic" || batch.longest <= config.maximumPositions)
+    return rotaryAngles(config, batch.positions, batch.longest, device);
+  return tidy(() => {
+    const own = batch.positions
+      .split(batch.lengths)
+      .map((positions, i) => rotaryAngles(config, positions, batch.lengths[i]!, device));
+    return { cos: cat(own.map(({ cos }) => cos)), sin: cat(own.map(({ sin }) => sin)) };
   });
 }

@@ -56,11 +56,14 @@ export function initializeProcessGroup(options: ProcessGroupOptions = {}): Proce
   return new ProcessGroup(group, rendezvous, backend);
 }
 
+/** A month: what comes near "for ever" without overflowing anybody's clock. */
+const LONGEST_MILLISECONDS = 30 * 24 * 3600 * 1000;
+
 function milliseconds(name: string, value: number | undefined, otherwise: number): number {
   if (value === undefined) return otherwise;
   if (!Number.isFinite(value) || value < 1)
     throw new Error(`${name}: expected a number of milliseconds from 1, got ${value}`);
-  return Math.ceil(value);
+  return Math.min(Math.ceil(value), LONGEST_MILLISECONDS);
 }
 
 export class ProcessGroup {

@@ -45,9 +45,11 @@ export function gradientNorm(parameters: Parameters): number {
     const norms: Tensor[] = [];
     for (const tensor of parameters.values()) {
       const gradient = tensor.grad;
-      if (gradient !== null) norms.push(gradient.detach().to("float32").norm());
+      if (gradient === null) continue;
+      const dtype = gradient.dtype === "float64" ? "float64" : "float32";
+      norms.push(gradient.detach().to(dtype).norm().to("float64"));
     }
-    return norms.length === 0 ? 0 : stack(norms).to("float64").norm().item();
+    return norms.length === 0 ? 0 : stack(norms).norm().item();
   });
 }
 

@@ -4,8 +4,10 @@
  * Pure functions of the step number: nothing to save, and a resumed run is where it was.
  */
 
+const KINDS = ["constant", "linear", "cosine"] as const;
+
 export interface ScheduleSettings {
-  kind: "constant" | "linear" | "cosine";
+  kind: (typeof KINDS)[number];
   /** Steps over which the factor rises from 0 to 1. */
   warmupSteps?: number;
   /** The step at which the end factor is reached; needed for linear and cosine. */
@@ -19,6 +21,8 @@ export type Schedule = (step: number) => number;
 
 export function schedule(settings: ScheduleSettings): Schedule {
   const { kind, warmupSteps = 0, totalSteps, endFactor = 0 } = settings;
+  if (!KINDS.includes(kind))
+    throw new RangeError(`schedule: expected a kind of ${KINDS.join(", ")}, got ${kind}`);
   if (!(warmupSteps >= 0) || !Number.isFinite(warmupSteps))
     throw new RangeError(`schedule: warmupSteps must be 0 or more, got ${warmupSteps}`);
   if (kind !== "constant" && !(totalSteps !== undefined && totalSteps > warmupSteps))

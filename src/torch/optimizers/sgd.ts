@@ -21,10 +21,15 @@ export function sgd(
 ): Optimizer<SgdSettings> {
   const groups = fillGroups(parameters, { lr: 1e-2, momentum: 0, weightDecay: 0, ...settings });
   const velocities = new Map<string, Tensor>();
+  // Made when first needed: momentum may be switched on between steps.
+  const velocityOf = (name: string, parameter: Tensor): Tensor => {
+    const key = `velocity.${name}`;
+    if (!velocities.has(key)) velocities.set(key, keep(zerosLike(parameter)));
+    return velocities.get(key)!;
+  };
   for (const group of groups)
     for (const [name, parameter] of group.parameters)
-      if (group.momentum !== 0)
-        velocities.set(`velocity.${name}`, keep(zerosLike(parameter.detach())));
+      if (group.momentum !== 0) velocityOf(name, parameter);
   let step = 0;
 
   return {
@@ -39,8 +44,7 @@ export function sgd(
               if (update === null) continue;
               if (gradientScale !== 1) update = update.mul(gradientScale);
               if (weightDecay !== 0) update = update.add(parameter, weightDecay);
-              if (momentum !== 0)
-                update = velocities.get(`velocity.${name}`)!.mul_(momentum).add_(update);
+              if (momentum !== 0) update = velocityOf(name, parameter).mul_(momentum).add_(update);
               parameter.sub_(update, lr);
             }
         }),

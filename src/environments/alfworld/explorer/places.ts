@@ -14,7 +14,7 @@ export interface Places {
 /** What one knows without experience: things are anywhere, and nothing is known to be closed. */
 export const NO_PLACES: Places = { expected: () => 0, closed: () => 0.3 };
 
-/** "drawer 3" is a drawer. */
+/** "locker 3" is a locker. */
 export function classOf(name: string): string {
   return name.slice(0, name.lastIndexOf(" "));
 }

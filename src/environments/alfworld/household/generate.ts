@@ -78,8 +78,18 @@ function chooseTask(
         targetsOf(type, group, present).map((target): Wanted => ({ type, object, target })),
       ),
     )
-    .filter(({ object, target }) => isUnseen(type, object, target) === unseen);
+    .filter((wanted) => isKeptFromTraining(wanted) === unseen);
   return options.length > 0 ? random.pick(options) : undefined;
+}
+
+/** There are only so many combinations, and each game asks about hundreds. */
+const kept = new Map<string, boolean>();
+
+function isKeptFromTraining({ type, object, target }: Wanted): boolean {
+  const key = `${type} ${object} ${target}`;
+  const known = kept.get(key) ?? isUnseen(type, object, target);
+  kept.set(key, known);
+  return known;
 }
 
 const NEEDS: Readonly<

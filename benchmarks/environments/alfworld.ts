@@ -1,0 +1,177 @@
+/**
+ * @file ALFWorld: steps, loading, copies, planning and generating. Uses the real games that
+ * $ALFWORLD_DATA or ../shared has; without them only the built-in ones are measured.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gameOf, openLibrary, shortestPlan } from "../../src/environments/alfworld/engine.ts";
+import { tarFiles } from "../../src/environments/archive/tar.ts";
+import { decompressXz } from "../../src/environments/archive/xz.ts";
+import {
+  type LocalEnvironment,
+  openWorld,
+  type Task,
+  type World,
+} from "../../src/environments/index.ts";
+import { type Case, type Figure, heapBytes } from "../environments.ts";
+import { median } from "../measure.ts";
+
+const SHARED = fileURLToPath(
+  new URL("../../../shared/data/alfworld/json_2.1.1.tar.xz", import.meta.url),
+);
+const STEPS = 400_000;
+const CLONES = 20_000;
+
+export const alfworldCases: readonly Case[] = [
+  {
+    name: "alfworld",
+    async run() {
+      const temporary = mkdtempSync(join(tmpdir(), "alfworld-"));
+      try {
+        const folder = await realGames(temporary);
+        if (folder === undefined) return "no real games here: set ALFWORLD_DATA";
+        const world = (await openWorld("alfworld", { data: folder })) as World<LocalEnvironment>;
+        const split = world.splits.includes("valid_seen") ? "valid_seen" : world.splits[0]!;
+        return { ...(await loading(folder, split)), ...(await playing(world, split)) };
+      } finally {
+        rmSync(temporary, { recursive: true, force: true });
+      }
+    },
+  },
+  {
+    name: "household",
+    async run() {
+      const world = (await openWorld("household")) as World<LocalEnvironment>;
+      const tasks = await world.tasks("train");
+      const environment = world.environment();
+      const times = Array.from({ length: 500 }, (_, i) => {
+        const task = tasks.task(i);
+        return timed(() => environment.reset(task));
+      });
+      return {
+        "a game, generated and compiled": { value: median(times), unit: "ms" },
+        ...(await playing(world, "train")),
+      };
+    },
+  },
+];
+
+async function loading(folder: string, split: string): Promise<Record<string, Figure>> {
+  const library = await openLibrary(folder);
+  const ids = library.entries.filter((entry) => entry.split === split).map(({ id }) => id);
+  for (const id of ids.slice(0, 50)) gameOf(library.read(id));
+  const loads = ids.map((id) => timed(() => gameOf(library.read(id))));
+  const games = ids.slice(0, 140).map((id) => gameOf(library.read(id)));
+  const plans = games.map((game) => timed(() => shortestPlan(game, game.start)));
+  return {
+    "a game, read and compiled (median)": { value: median(loads), unit: "ms", atMost: 5 },
+    "a game, read and compiled (mean)": { value: mean(loads), unit: "ms", atMost: 5 },
+    "the shortest plan (median)": { value: median(plans), unit: "ms" },
+  };
+}
+
+/** Random admissible commands: every step makes its text and its list of commands. */
+async function playing(
+  world: World<LocalEnvironment>,
+  split: string,
+): Promise<Record<string, Figure>> {
+  const set = await world.tasks(split);
+  const tasks = Array.from({ length: Math.min(set.length, 100) }, (_, i) => set.task(i));
+  const environment = world.environment();
+  for (const task of tasks) environment.reset(task);
+  walk(environment, tasks, STEPS / 10, true);
+  const seconds = walk(environment, tasks, STEPS, true);
+  const blind = walk(environment, tasks, STEPS, false);
+  return {
+    "steps with text and commands": { value: STEPS / seconds, unit: "/s", atLeast: 100_000 },
+    "steps with text only": { value: STEPS / blind, unit: "/s" },
+    "a copy": { value: await cloneBytes(environment, tasks, false), unit: "bytes", atMost: 2048 },
+    "a copy that went on and took something": {
+      value: await cloneBytes(environment, tasks, true),
+      unit: "bytes",
+      atMost: 2048,
+    },
+  };
+}
+
+/** Seconds for so many steps, 50 to an episode. */
+function walk(
+  environment: LocalEnvironment,
+  tasks: readonly Task[],
+  steps: number,
+  lists: boolean,
+): number {
+  let characters = 0;
+  let random = 1;
+  const start = performance.now();
+  for (let done = 0; done < steps; ) {
+    const first = environment.reset(tasks[Math.floor(done / 50) % tasks.length]!);
+    let commands = first.admissible!;
+    for (let step = 0; step < 50 && done < steps; step++, done++) {
+      random = (Math.imul(random, 1664525) + 1013904223) >>> 0;
+      const { observation, won } = environment.step(commands[random % commands.length]!);
+      // Reading a character makes a string that was put together lazily whole.
+      characters += observation.text.charCodeAt(observation.text.length - 1);
+      if (won) break;
+      if (lists) commands = observation.admissible!;
+    }
+  }
+  if (characters === 0) throw new Error("nothing was said");
+  return (performance.now() - start) / 1000;
+}
+
+async function cloneBytes(
+  environment: LocalEnvironment,
+  tasks: readonly Task[],
+  goOn: boolean,
+): Promise<number> {
+  const task = tasks[0]!;
+  const take = takeableFrom(environment, task);
+  const copies: LocalEnvironment[] = new Array<LocalEnvironment>(CLONES);
+  const before = await heapBytes();
+  for (let i = 0; i < CLONES; i++) {
+    const copy = environment.clone();
+    if (goOn) copy.step(take);
+    copies[i] = copy;
+  }
+  const after = await heapBytes();
+  if (copies.length !== CLONES) throw new Error("the copies were collected too early");
+  return Math.max(0, after - before) / CLONES;
+}
+
+/** Walks until something can be taken. */
+function takeableFrom(environment: LocalEnvironment, task: Task): string {
+  for (const go of environment.reset(task).admissible!) {
+    const list = environment.step(go).observation.admissible!;
+    const take = list.find((command) => command.startsWith("take "));
+    if (take !== undefined) return take;
+  }
+  throw new Error("nothing can be taken in this game");
+}
+
+/** A folder with games; those of an archive are unpacked, valid_seen only. */
+async function realGames(temporary: string): Promise<string | undefined> {
+  const own = process.env.ALFWORLD_DATA;
+  if (own !== undefined && existsSync(own)) return own;
+  if (!existsSync(SHARED)) return undefined;
+  const wanted = (path: string): boolean => path.includes("/valid_seen/");
+  const bytes = decompressXz(readFileSync(SHARED));
+  for await (const file of tarFiles(bytes, wanted, 1e7)) {
+    const path = join(temporary, file.path);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, file.bytes);
+  }
+  return temporary;
+}
+
+function timed(body: () => void): number {
+  const start = performance.now();
+  body();
+  return performance.now() - start;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,140 @@
+/**
+ * @file Our side of the model benchmark: the two shapes, a training step, generation, episodes.
+ */
+import { createEngine } from "../src/generation/index.ts";
+import {
+  configParameterCount,
+  type ModelConfig,
+  newModel,
+  packSequences,
+  presetConfig,
+  tokenOutputs,
+} from "../src/models/index.ts";
+import * as torch from "../src/torch/index.ts";
+import { median } from "./measure.ts";
+
+export const SMALL: ModelConfig = presetConfig("small");
+export const LARGE: ModelConfig = presetConfig("qwen2.5-0.5b");
+
+export interface Measured {
+  value: number;
+  flops: number | null;
+}
+
+/** Two operations per parameter and token forward, four more backward; embedding look-ups are free. */
+function flopsPerToken(config: ModelConfig, passes: number): number {
+  return 2 * passes * configParameterCount(config);
+}
+
+function randomIds(rows: number, length: number, vocabulary: number): number[][] {
+  const ids = torch.tidy(() =>
+    torch.randint(1, vocabulary, [rows, length], new torch.Generator(1)).toArray(),
+  );
+  return ids as number[][];
+}
+
+/** One optimiser step of next-token training, tokens per second. */
+export function trainingSpeed(
+  config: ModelConfig,
+  rows: number,
+  length: number,
+  repeats: number,
+): Measured {
+  const model = newModel(config, new torch.Generator(1));
+  const optimizer = torch.adamw(model.parameters, { lr: 1e-4 });
+  const ids = randomIds(rows, length, config.vocabularySize);
+  const places = ids.flatMap((row, i) => row.slice(1).map((_, k) => i * length + k));
+  const targets = ids.flatMap((row) => row.slice(1));
+  const step = () =>
+    torch.tidy(() => {
+      const index = (values: number[]) => torch.tensor(values, { dtype: "int64" });
+      const { logprobs } = tokenOutputs(model, packSequences(ids), index(places), index(targets), {
+        entropy: false,
+      });
+      logprobs.mean().neg().backward();
+      const norm = torch.gradientNorm(model.parameters);
+      optimizer.step({ gradientScale: torch.clipFactor(norm, 1) });
+      optimizer.clearGradients();
+    });
+  step();
+  const times = Array.from({ length: repeats }, () => seconds(step));
+  optimizer.dispose();
+  model.dispose();
+  return { value: (rows * length) / median(times), flops: flopsPerToken(config, 3) };
+}
+
+/** New tokens per second, prompts included in the time. */
+export async function generationSpeed(
+  config: ModelConfig,
+  rows: number,
+  prompt: number,
+  tokens: number,
+  repeats: number,
+): Promise<Measured> {
+  const model = newModel(config, new torch.Generator(1));
+  const times: number[] = [];
+  for (let round = 0; round < repeats + 1; round++) {
+    // A new engine each time: nothing may be found in the cache.
+    const engine = createEngine(model, { cacheBytes: 2 ** 29 });
+    const ids = randomIds(rows, prompt, config.vocabularySize);
+    const start = performance.now();
+    await Promise.all(
+      ids.map((row, i) =>
+        engine.generate({ prompt: row, sampling: { maximumTokens: tokens }, seed: i }),
+      ),
+    );
+    if (round > 0) times.push((performance.now() - start) / 1000);
+    await engine.close();
+  }
+  model.dispose();
+  // Each sequence computes its prompt and all but the last of its new tokens.
+  const passesPerNewToken = (prompt + tokens - 1) / tokens;
+  return {
+    value: (rows * tokens) / median(times),
+    flops: flopsPerToken(config, 1) * passesPerNewToken,
+  };
+}
+
+/** Seconds for episodes whose every turn adds an observation and draws a reply. */
+export async function turnsTime(
+  config: ModelConfig,
+  episodes: number,
+  turns: number,
+  observation: number,
+  reply: number,
+): Promise<Measured> {
+  const model = newModel(config, new torch.Generator(1));
+  const run = async (count: number): Promise<number> => {
+    const engine = createEngine(model, { cacheBytes: 2 ** 30 });
+    const seen = randomIds(episodes, turns * observation, config.vocabularySize);
+    const start = performance.now();
+    await Promise.all(
+      seen.map(async (tokens, i) => {
+        const ids: number[] = [];
+        for (let turn = 0; turn < count; turn++) {
+          ids.push(...tokens.slice(turn * observation, (turn + 1) * observation));
+          const answer = await engine.generate({
+            prompt: ids,
+            sampling: { maximumTokens: reply },
+            seed: i * turns + turn,
+            conversation: String(i),
+          });
+          ids.push(...answer.ids);
+        }
+      }),
+    );
+    const time = (performance.now() - start) / 1000;
+    await engine.close();
+    return time;
+  };
+  await run(1);
+  const value = await run(turns);
+  model.dispose();
+  return { value, flops: null };
+}
+
+function seconds(body: () => void): number {
+  const start = performance.now();
+  body();
+  return (performance.now() - start) / 1000;
+}

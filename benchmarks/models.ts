@@ -1,0 +1,113 @@
+/**
+ * @file `npm run bench -- models`: training, generation and multi-turn episodes beside transformers, in
+ * one run, as ratios; and the share of the machine's matrix-product peak.
+ */
+import * as torch from "../src/torch/index.ts";
+import type { Benchmark } from "./main.ts";
+import { table } from "./measure.ts";
+import { generationSpeed, LARGE, SMALL, trainingSpeed, turnsTime } from "./models-ours.ts";
+import { runYardstick } from "./python-environment.ts";
+
+interface Row {
+  name: string;
+  /** Tokens per second, or seconds for `turns`. */
+  ours: number;
+  transformers: number;
+  /** How many times faster we are. */
+  ratio: number;
+  goal: number;
+  /** Share of the 1024³ matrix product's rate that the model's products reach; null where unclear. */
+  peakShare: number | null;
+}
+
+interface ModelFigures {
+  gemmGflops: number;
+  versions: string;
+  rows: Row[];
+}
+
+interface Case {
+  name: string;
+  yardstick: string;
+  goal: number;
+  /** `flops`: floating-point operations per token. */
+  measure(): Promise<{ value: number; flops: number | null }>;
+}
+
+const CASES: Case[] = [
+  {
+    name: "small: training, 16 × 512 tokens",
+    yardstick: "small-train",
+    goal: 2,
+    measure: async () => trainingSpeed(SMALL, 16, 512, 5),
+  },
+  {
+    name: "small: generation, 64 × (128 + 64)",
+    yardstick: "small-generate",
+    goal: 6,
+    measure: () => generationSpeed(SMALL, 64, 128, 64, 3),
+  },
+  {
+    name: "small: 64 episodes × 10 turns (60 + 12)",
+    yardstick: "small-turns",
+    goal: 20,
+    measure: () => turnsTime(SMALL, 64, 10, 60, 12),
+  },
+  {
+    name: "0.5B: training, 2 × 64 tokens",
+    yardstick: "large-train",
+    goal: 1.2,
+    measure: async () => trainingSpeed(LARGE, 2, 64, 2),
+  },
+  {
+    name: "0.5B: generation, 8 × (64 + 16)",
+    yardstick: "large-generate",
+    goal: 1.5,
+    measure: () => generationSpeed(LARGE, 8, 64, 16, 2),
+  },
+];
+
+export const models: Benchmark = {
+  async run(): Promise<ModelFigures> {
+    const only = process.env.OPENMANUS_BENCH_ONLY;
+    const gemmGflops = torch.measureGemm(1024, 10);
+    const rows: Row[] = [];
+    let versions = "";
+    for (const { name, yardstick, goal, measure } of CASES) {
+      if (only && !yardstick.includes(only)) continue;
+      console.error(`${name} …`);
+      const { value, flops } = await measure();
+      const other = runYardstick("models.py", String(torch.threads()), yardstick);
+      const theirs = (other.tokensPerSecond ?? other.seconds) as number;
+      versions = `torch ${String(other.torch)}, transformers ${String(other.transformers)}`;
+      rows.push({
+        name,
+        ours: value,
+        transformers: theirs,
+        ratio: other.seconds === undefined ? value / theirs : theirs / value,
+        goal,
+        peakShare: flops === null ? null : (value * flops) / (gemmGflops * 1e9),
+      });
+    }
+    return { gemmGflops, versions, rows };
+  },
+  report(figures) {
+    const { gemmGflops, versions, rows } = figures as ModelFigures;
+    const lines = rows.map(({ name, ours, transformers, ratio, goal, peakShare }) => [
+      name,
+      ours.toFixed(1),
+      transformers.toFixed(1),
+      `${ratio.toFixed(2)} ×`,
+      `${goal} ×`,
+      peakShare === null ? "" : `${(100 * peakShare).toFixed(0)} %`,
+    ]);
+    return [
+      table([
+        ["tokens/s (turns: s)", "ours", "transformers", "faster", "goal", "of peak"],
+        ...lines,
+      ]),
+      "",
+      `libtorch ${torch.runtimeInfo().version}, ${torch.threads()} threads, peak ${gemmGflops.toFixed(0)} GFLOPS (1024³); yardstick: ${versions}`,
+    ].join("\n");
+  },
+};

@@ -1,0 +1,61 @@
+/**
+ * @file Texts as numbers, for comparing many of them with each other: characters of one alphabet, and
+ * how often each occurs.
+ */
+
+export interface EncodedText {
+  /** [length] Code points, as in Python, as numbers of the alphabet that all texts share. */
+  characters: Int32Array;
+  /** [alphabet] How often each character occurs. */
+  histogram: Int32Array;
+}
+
+export function encodeTexts(texts: readonly string[]): EncodedText[] {
+  const alphabet = new Int32Array(0x110000).fill(-1); // [code points] Their numbers
+  let size = 0;
+  const all = texts.map((text) => {
+    const points = codePoints(text);
+    const characters = new Int32Array(points.length);
+    size = renumber(points, characters, alphabet, size);
+    return characters;
+  });
+  return all.map((characters) => ({ characters, histogram: countCharacters(characters, size) }));
+}
+
+/** UTF-16 is copied in one go; only texts with surrogates, which no other text needs, are taken apart. */
+function codePoints(text: string): Uint16Array | Int32Array {
+  if (/[\ud800-\udfff]/.test(text))
+    return Int32Array.from(text, (character) => character.codePointAt(0)!);
+  const units = new Uint16Array(text.length);
+  Buffer.from(units.buffer).write(text, "utf16le");
+  return units;
+}
+
+/** Writes the points' numbers, and gives the alphabet's new size. */
+function renumber(
+  points: Uint16Array | Int32Array,
+  characters: Int32Array,
+  alphabet: Int32Array,
+  size: number,
+): number {
+  let next = size;
+  for (let i = 0; i < characters.length; i++) {
+    const point = points[i]!;
+    if (alphabet[point]! < 0) alphabet[point] = next++;
+    characters[i] = alphabet[point]!;
+  }
+  return next;
+}
+
+function countCharacters(characters: Int32Array, size: number): Int32Array {
+  const histogram = new Int32Array(size);
+  for (let i = 0; i < characters.length; i++) histogram[characters[i]!]!++;
+  return histogram;
+}
+
+/** Σ |a − b| of two histograms: at least so many characters of both have no partner in the other. */
+export function histogramDistance(a: EncodedText, b: EncodedText): number {
+  let sum = 0;
+  for (let i = 0; i < a.histogram.length; i++) sum += Math.abs(a.histogram[i]! - b.histogram[i]!);
+  return sum;
+}

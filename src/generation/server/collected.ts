@@ -1,0 +1,147 @@
+/**
+ * @file One answer of a server while it arrives, and the completion that it becomes.
+ */
+import type { Tokenizer } from "../../models/index.ts";
+import type { Completion, FinishReason, GenerationRequest, SampledToken } from "../request.ts";
+import type { FilledSampling } from "../sampling.ts";
+import { ServerError } from "./errors.ts";
+import { emptyPiece, type Piece } from "./protocol.ts";
+
+export interface CollectedOptions {
+  tokenizer: Tokenizer | undefined;
+  /** Whether the answer's text is to be tokenised again. */
+  retokenize: boolean;
+  /** What the server's log-probabilities are of. */
+  known: "model" | "sampled";
+  weightsVersion: number;
+}
+
+export class Collected {
+  /** Everything of this attempt so far. */
+  piece: Piece = emptyPiece();
+  /** Tokens that onToken has seen. */
+  handedOut = 0;
+  readonly #request: GenerationRequest;
+  readonly #sampling: FilledSampling;
+  readonly #options: CollectedOptions;
+
+  constructor(request: GenerationRequest, sampling: FilledSampling, options: CollectedOptions) {
+    this.#request = request;
+    this.#sampling = sampling;
+    this.#options = options;
+  }
+
+  /** Forgets an attempt that failed. */
+  begin(): void {
+    this.piece = emptyPiece();
+  }
+
+  add(piece: Piece): void {
+    const all = this.piece;
+    for (const [i, id] of piece.ids.entries()) {
+      all.ids.push(id);
+      all.logprobs.push(piece.logprobs[i]!);
+      this.#handOut(this.#token(id, piece.logprobs[i]!));
+    }
+    all.text += piece.text;
+    all.finish ??= piece.finish;
+    all.stop ??= piece.stop;
+    all.cachedTokens = piece.cachedTokens ?? all.cachedTokens;
+    all.completionTokens = piece.completionTokens ?? all.completionTokens;
+  }
+
+  /** After the last piece: an answer without an end was cut off. */
+  requireEnd(url: string): void {
+    const { finish, ids, completionTokens } = this.piece;
+    if (finish === null)
+      throw new ServerError(
+        `${url}: the answer broke off after ${ids.length} tokens, without a finish_reason`,
+        { retryable: true },
+      );
+    if (this.#options.retokenize) return;
+    const most = this.#sampling.maximumTokens;
+    if (ids.length === 0 || ids.length > most)
+      throw new ServerError(
+        `the server's answer has ${ids.length} tokens; expected 1 to ${most} (maximumTokens)`,
+      );
+    if (completionTokens !== null && completionTokens !== ids.length)
+      throw new ServerError(
+        `the server's answer has ${ids.length} token ids, but says that it made ${completionTokens}`,
+      );
+  }
+
+  finished(): Completion {
+    const { retokenize, tokenizer } = this.#options;
+    if (retokenize) this.#encodeText(tokenizer!);
+    if (this.#sampling.choices) this.#requireChoice(this.#sampling.choices, tokenizer!);
+    const { finish, ids } = this.piece;
+    if (finish !== "length") return this.completion("stop");
+    const full = retokenize || ids.length >= this.#sampling.maximumTokens;
+    return this.completion(full ? "length" : "context");
+  }
+
+  completion(finish: FinishReason): Completion {
+    const { ids, logprobs, stop, cachedTokens } = this.piece;
+    const tokens = ids.map((id, i) => this.#token(id, logprobs[i]!));
+    return {
+      ids: [...ids],
+      logprobs: tokens.map(({ logprob }) => logprob),
+      sampledLogprobs: tokens.map(({ sampledLogprob }) => sampledLogprob),
+      finish,
+      // A server that names nothing was stopped by the model's own end token.
+      stop: finish === "stop" ? (stop ?? ids.at(-1) ?? null) : null,
+      cachedTokens: cachedTokens ?? 0,
+      weightsVersion: this.#options.weightsVersion,
+      retokenized: this.#options.retokenize,
+    };
+  }
+
+  #encodeText(tokenizer: Tokenizer): void {
+    const { text, finish, stop } = this.piece;
+    // Servers leave a stop string out of the text; ours is part of the answer.
+    const whole = finish === "stop" && typeof stop === "string" ? text + stop : text;
+    this.piece.ids = tokenizer.encode(whole);
+    this.piece.logprobs = this.piece.ids.map(() => Number.NaN);
+    for (const id of this.piece.ids) this.#handOut(this.#token(id, Number.NaN));
+  }
+
+  /** Servers ignore what they do not know: whether the choice was constrained shows in the answer. */
+  #requireChoice(choices: readonly string[], tokenizer: Tokenizer): void {
+    const { ids } = this.piece;
+    const found = [ids, ids.slice(0, -1)].map((part) => tokenizer.decode(part));
+    const choice = found.find((text) => choices.includes(text));
+    if (choice === undefined)
+      throw new ServerError(
+        `the server answered ${JSON.stringify(found[0])}, which is not one of the ${choices.length} choices: does it know structured_outputs.choice? (extraBody can say it in another way)`,
+      );
+    this.piece.stop = choice;
+  }
+
+  #handOut(token: SampledToken): void {
+    if (!this.#request.onToken) return;
+    this.#request.onToken(token);
+    this.handedOut++;
+  }
+
+  #token(id: number, logprob: number): SampledToken {
+    const other = isPlain(this.#sampling) ? logprob : Number.NaN;
+    if (this.#options.known === "sampled") return { id, logprob: other, sampledLogprob: logprob };
+    // The most likely token is drawn with certainty.
+    const sampled = this.#sampling.temperature === 0 ? 0 : other;
+    return { id, logprob, sampledLogprob: sampled };
+  }
+}
+
+/** Whether tokens are drawn from the model's own distribution. */
+function isPlain(sampling: FilledSampling): boolean {
+  return (
+    sampling.temperature === 1 &&
+    sampling.topK === 0 &&
+    sampling.topP === 1 &&
+    sampling.minP === 0 &&
+    sampling.repetitionPenalty === 1 &&
+    sampling.minimumTokens === 0 &&
+    !sampling.bias?.size &&
+    !sampling.choices
+  );
+}

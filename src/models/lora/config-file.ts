@@ -1,0 +1,94 @@
+/**
+ * @file adapter_config.json: PEFT's description of an adapter, read strictly and written.
+ */
+import { ModelFileError } from "../checkpoint/errors.ts";
+import { type JsonObject, readJsonObject } from "../checkpoint/json.ts";
+import { Fields, show } from "../config/fields.ts";
+import type { Head } from "../config/model-config.ts";
+import { LORA_TARGETS, type LoraSettings, type LoraTarget, loraSettings } from "./options.ts";
+
+export const ADAPTER_CONFIG_FILE = "adapter_config.json";
+
+/** Keys that would change the computation in a way that we do not have, unless they are off. */
+const MUST_BE_OFF = [
+  ...["use_dora", "fan_in_fan_out", "lora_bias", "use_qalora", "alora_invocation_tokens"],
+  ...["rank_pattern", "alpha_pattern", "layers_to_transform", "layers_pattern", "exclude_modules"],
+  ...["trainable_token_indices", "target_parameters", "layer_replication", "megatron_config"],
+  ...["corda_config", "eva_config", "arrow_config", "lora_ga_config"],
+];
+
+const off = (value: unknown): boolean =>
+  value === false ||
+  (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+
+/** Reads an adapter's settings; what we do not have is an error that names the key. */
+export function readAdapterConfig(file: string): LoraSettings {
+  const json = readJsonObject(file);
+  const fields = new Fields(json, file);
+  if (fields.string("peft_type") !== "LORA")
+    fields.fail("peft_type", `is ${show(json.peft_type)}; only LORA is supported`);
+  for (const key of MUST_BE_OFF)
+    if (fields.has(key) && !off(json[key]))
+      fields.fail(key, `is ${show(json[key])}, which is not supported`);
+  if (fields.string("bias", "none") !== "none")
+    fields.fail("bias", `is ${show(json.bias)}; only adapters without biases are supported`);
+  const saved = fields.strings("modules_to_save") ?? [];
+  const foreign = saved.find((name) => name !== "score" && name !== "classifier");
+  if (foreign !== undefined)
+    fields.fail("modules_to_save", `has ${show(foreign)}; only a value model's score is supported`);
+  try {
+    return loraSettings({
+      rank: fields.integer("r"),
+      alpha: fields.number("lora_alpha"),
+      dropout: fields.nonNegative("lora_dropout", 0),
+      rankStabilised: fields.boolean("use_rslora", false),
+      targets: targetsOf(json, fields),
+    });
+  } catch (error) {
+    if (error instanceof RangeError) throw new ModelFileError(file, error.message);
+    throw error;
+  }
+}
+
+function targetsOf(json: JsonObject, fields: Fields): readonly LoraTarget[] | "all-linear" {
+  if (json.target_modules === "all-linear") return "all-linear";
+  if (typeof json.target_modules === "string")
+    return fields.fail(
+      "target_modules",
+      `is ${show(json.target_modules)}; expected a list of names or "all-linear"`,
+    );
+  return (fields.strings("target_modules") ?? []).map(
+    (name) =>
+      LORA_TARGETS.find((target) => target === name) ??
+      fields.fail("target_modules", `has ${show(name)}; supported are ${LORA_TARGETS.join(", ")}`),
+  );
+}
+
+/** The content of adapter_config.json; keys that are left out take PEFT's defaults. */
+export function toAdapterJson(
+  settings: LoraSettings,
+  head: Head,
+  baseModel: string | null,
+): Record<string, unknown> {
+  return {
+    peft_type: "LORA",
+    task_type: head === "causal-lm" ? "CAUSAL_LM" : "TOKEN_CLS",
+    base_model_name_or_path: baseModel,
+    revision: null,
+    inference_mode: true,
+    r: settings.rank,
+    lora_alpha: settings.alpha,
+    lora_dropout: settings.dropout,
+    target_modules: settings.targets,
+    use_rslora: settings.rankStabilised,
+    use_dora: false,
+    bias: "none",
+    fan_in_fan_out: false,
+    init_lora_weights: true,
+    layers_to_transform: null,
+    layers_pattern: null,
+    rank_pattern: {},
+    alpha_pattern: {},
+    modules_to_save: head === "causal-lm" ? null : ["score"],
+  };
+}

@@ -1,0 +1,44 @@
+/**
+ * @file What the tests of ALFWorld share: where the real games are, and small problems.
+ */
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type Game, readProblem } from "../../../src/environments/alfworld/engine.ts";
+import { compileGame } from "../../../src/environments/alfworld/game.ts";
+import type { Random } from "../../../src/environments/index.ts";
+
+/** A file of the shared folder beside the repository. */
+export function sharedFile(path: string): string {
+  return fileURLToPath(new URL(`../../../../shared/${path}`, import.meta.url));
+}
+
+/** Real games are test data that not everybody has; CI must have them. */
+export const REAL_GAMES = sharedFile("data/alfworld/json_2.1.1.tar.xz");
+export const skipRealGames = !existsSync(REAL_GAMES) && process.env.CI !== "true";
+
+/** A problem from facts and a goal; every id is declared with the kind that its first letter says. */
+export function problemText(
+  facts: string,
+  goal: string,
+  declared: readonly (readonly [string, string])[] = [],
+): string {
+  const kinds: Record<string, string> = {
+    ...{ a: "agent", l: "location", r: "receptacle", o: "object", s: "rtype", t: "otype" },
+  };
+  const ids = new Set(`${facts} ${goal}`.match(/\b[alorst]\d[\w]*/g) ?? []);
+  const objects = [...ids].map((id) => `${id} - ${kinds[id[0]!]}`);
+  for (const [id, kind] of declared) objects.push(`${id} - ${kind}`);
+  return `(define (problem p) (:domain alfred) (:objects ${objects.join(" ")}) (:init ${facts}) (:goal ${goal}))`;
+}
+
+export function smallGame(...parts: Parameters<typeof problemText>): Game {
+  return compileGame(readProblem(problemText(...parts)), { task: "do it.", help: "help yourself" });
+}
+
+/** Any sequence of UTF-16 units, well-formed or not. */
+export function anyText(random: Random, longest: number): string {
+  const units = Array.from({ length: random.integer(longest + 1) }, () =>
+    random.chance(0.7) ? 32 + random.integer(95) : random.integer(0x10000),
+  );
+  return String.fromCharCode(...units);
+}

@@ -1,0 +1,196 @@
+/**
+ * @file The packed forward pass: equal to the plain one for every family and option, and independent
+ * of how sequences are put together.
+ */
+import { afterEach, describe, expect, it } from "vitest";
+import {
+  byTokenBudget,
+  hiddenStates,
+  logits,
+  type Model,
+  type ModelConfig,
+  packSequences,
+  tokenOutputs,
+} from "../../../src/models/index.ts";
+import { cat, memory, noGrad, type Tensor, tensor, tidy } from "../../../src/torch/index.ts";
+import { difference, plainLogits, randomSequences, smallConfig, smallModel } from "./support.ts";
+
+const made: Model[] = [];
+
+function model(...given: Parameters<typeof smallModel>): Model {
+  const fresh = smallModel(...given);
+  made.push(fresh);
+  return fresh;
+}
+
+afterEach(() => {
+  for (const each of made.splice(0)) each.dispose();
+  expect(memory().tensors).toBe(0);
+});
+
+/** The largest difference between packed and plain logits of some sequences. */
+function fromPlain(model: Model, sequences: readonly number[][]): number {
+  return noGrad(() =>
+    tidy(() => {
+      const packed = logits(model, packSequences(sequences));
+      const plain = sequences.filter(({ length }) => length > 0).map((s) => plainLogits(model, s));
+      return difference(packed, cat(plain));
+    }),
+  );
+}
+
+const rope = (rope: ModelConfig["rope"]): Partial<ModelConfig> => ({ rope });
+const yarn = { attentionFactor: null, mscale: null, mscaleAllDimensions: null } as const;
+
+describe("packed logits are the plain ones", () => {
+  it.each<[string, Partial<ModelConfig>]>([
+    ["qwen2", { queryKeyValueBias: true }],
+    ["qwen3, heads of another size", { family: "qwen3", queryKeyNorm: true, headDimension: 10 }],
+    ["llama, untied, biases", { family: "llama", tiedEmbeddings: false, outputBias: true }],
+    ["mistral, a window", { family: "mistral", slidingWindows: [5, 5] }],
+    ["a window in one layer", { slidingWindows: [null, 3] }],
+    ["a window of one token", { slidingWindows: [1, null] }],
+    ["7 heads of one", { heads: 7, keyValueHeads: 1, headDimension: 4 }],
+    ["5 heads of five", { heads: 5, keyValueHeads: 5, headDimension: 2 }],
+    ["9 heads of three", { heads: 9, keyValueHeads: 3, headDimension: 8, queryKeyNorm: true }],
+    ["1 head, 1 layer", { heads: 1, keyValueHeads: 1, layers: 1 }],
+    ["linear rope", rope({ kind: "linear", theta: 10_000, factor: 4 })],
+    ["dynamic rope", rope({ kind: "dynamic", theta: 10_000, factor: 2 })],
+    [
+      "dynamic rope beyond its positions",
+      { ...rope({ kind: "dynamic", theta: 10_000, factor: 2 }), maximumPositions: 8 },
+    ],
+    [
+      "llama3 rope",
+      rope({
+        ...{ kind: "llama3", theta: 10_000, factor: 8 },
+        ...{ lowFrequencyFactor: 1, highFrequencyFactor: 4, originalMaximumPositions: 16 },
+      }),
+    ],
+    [
+      "yarn rope",
+      rope({
+        ...{ kind: "yarn", theta: 10_000, factor: 4, originalMaximumPositions: 16, ...yarn },
+        ...{ betaFast: 32, betaSlow: 1, truncate: true },
+      }),
+    ],
+  ])("%s", (_, changes) => {
+    const config = smallConfig(changes);
+    const sequences = randomSequences([9, 1, 0, 17, 2, 30], config.vocabularySize);
+    expect(fromPlain(model(config, "float64"), sequences)).toBeLessThan(1e-6);
+    expect(fromPlain(model(config), sequences)).toBeLessThan(5e-5);
+  });
+});
+
+describe("packing", () => {
+  const config = smallConfig({ queryKeyValueBias: true, slidingWindows: [null, 6] });
+  const sequences = randomSequences([12, 1, 25, 0, 7, 3, 18], config.vocabularySize);
+
+  it.each([
+    ["one at a time", sequences.map((sequence) => [sequence])],
+    ["in two halves", [sequences.slice(0, 3), sequences.slice(3)]],
+    ["backwards", [sequences.toReversed()]],
+    [
+      "by token budget",
+      byTokenBudget(
+        sequences.map((s) => s.length),
+        30,
+      ).map((batch) => batch.map((i) => sequences[i]!)),
+    ],
+  ])("gives the same logits %s", (_, batches) => {
+    const own = model(config);
+    noGrad(() =>
+      tidy(() => {
+        const rowsOf = (batch: readonly number[][]): Map<number[], Tensor> => {
+          const parts = logits(own, packSequences(batch)).split(batch.map((s) => s.length));
+          return new Map(batch.map((sequence, i) => [sequence, parts[i]!]));
+        };
+        const whole = rowsOf(sequences);
+        for (const batch of batches)
+          for (const [sequence, rows] of rowsOf(batch))
+            if (sequence.length > 0)
+              expect(difference(rows, whole.get(sequence)!)).toBeLessThan(1e-5);
+      }),
+    );
+  });
+
+  it("allows nothing but empty sequences", () => {
+    const own = model(config);
+    tidy(() => expect(logits(own, packSequences([[], []])).shape).toEqual([0, 61]));
+    tidy(() => expect(hiddenStates(own, packSequences([])).shape).toEqual([0, 24]));
+  });
+
+  it("refuses a sequence longer than the model's positions", () => {
+    const own = model(config);
+    tidy(() =>
+      expect(() => logits(own, packSequences(randomSequences([65], 61)))).toThrow(
+        /sequence of 65 tokens is longer than the model's 64 positions; cut it/,
+      ),
+    );
+  });
+
+  it("refuses ids that the vocabulary has not", () => {
+    const own = model(config);
+    tidy(() => expect(() => logits(own, packSequences([[1, 61]]))).toThrow(/range/));
+  });
+});
+
+describe("tokenOutputs", () => {
+  it("are log-softmax and entropy of the logits, with a temperature", () => {
+    const config = smallConfig();
+    const own = model(config);
+    const sequences = randomSequences([6, 9], config.vocabularySize);
+    noGrad(() =>
+      tidy(() => {
+        const batch = packSequences(sequences);
+        const places = tensor([0, 3, 4, 6, 13], { dtype: "int64" });
+        const targets = tensor([5, 60, 0, 11, 12], { dtype: "int64" });
+        const { logprobs, entropies } = tokenOutputs(own, batch, places, targets, {
+          temperature: 0.7,
+        });
+        const all = logits(own, batch).indexSelect(0, places).div(0.7).logSoftmax(-1);
+        const expected = all.gather(1, targets.unsqueeze(1)).squeeze(1);
+        expect(difference(logprobs, expected)).toBeLessThan(1e-5);
+        expect(difference(entropies!, all.exp().mul(all).sum(-1).neg())).toBeLessThan(1e-5);
+        const without = tokenOutputs(own, batch, places, targets, { entropy: false });
+        expect(without.entropies).toBeNull();
+      }),
+    );
+  });
+});
+
+describe("bfloat16", () => {
+  it("is close to float32", () => {
+    const config = smallConfig({ queryKeyValueBias: true, initializerRange: 0.1 });
+    const [long, short] = [model(config), model(config, "bfloat16")];
+    const batch = randomSequences([20, 11], config.vocabularySize);
+    noGrad(() =>
+      tidy(() => {
+        const exact = logits(long, packSequences(batch));
+        const rough = logits(short, packSequences(batch));
+        expect(rough.dtype).toBe("bfloat16");
+        expect(difference(exact, rough)).toBeLessThan(0.05 * exact.abs().amax().item());
+      }),
+    );
+  });
+});
+
+describe("byTokenBudget", () => {
+  it("covers every index once, within the budget, the same each time", () => {
+    for (let seed = 1; seed <= 50; seed++) {
+      const lengths = randomSequences([seed], 90, seed)[0]!;
+      const batches = byTokenBudget(lengths, 100);
+      expect(batches.flat().toSorted((a, b) => a - b)).toEqual(lengths.map((_, i) => i));
+      for (const batch of batches)
+        expect(batch.reduce((sum, i) => sum + lengths[i]!, 0)).toBeLessThanOrEqual(100);
+      expect(byTokenBudget(lengths, 100)).toEqual(batches);
+    }
+  });
+
+  it("gives a sequence above the budget a pass of its own, and refuses a budget of none", () => {
+    expect(byTokenBudget([5, 200, 6], 100)).toEqual([[1], [0, 2]]);
+    expect(byTokenBudget([], 100)).toEqual([]);
+    expect(() => byTokenBudget([1], 0)).toThrow(/budget above 0, got 0/);
+    expect(() => byTokenBudget([1], Number.NaN)).toThrow(/budget above 0/);
+  });
+});
