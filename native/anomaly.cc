@@ -1,6 +1,7 @@
 #include "anomaly.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
 #include <torch/version.h>
 

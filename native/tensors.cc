@@ -2,6 +2,7 @@
 #include "tensors.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

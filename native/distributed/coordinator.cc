@@ -285,7 +285,12 @@ void Coordinator::reply(int rank, int64_t request, bool found, const std::string
 }
 
 void Coordinator::arrive(int rank, MessageReader& reader) {
-  peers_[static_cast<size_t>(rank)].arrived = Signature::fromBytes(reader.text());
+  Peer& arriving = peers_[static_cast<size_t>(rank)];
+  arriving.arrived = Signature::fromBytes(reader.text());
+  arriving.activity.sequence = arriving.arrived->sequence;
+  arriving.activity.name = arriving.arrived->name();
+  arriving.activity.inside = arriving.activity.collective = true;
+  arriving.activity.milliseconds = 0;
   std::vector<Signature> signatures;
   for (const Peer& peer : peers_) {
     if (!peer.arrived) return;

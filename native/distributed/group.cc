@@ -161,7 +161,7 @@ void Group::fail(const std::string& operation, Verdict verdict) {
 Group::Operation::Operation(Group& group, Signature signature)
     : group_(group), signature_(signature) {
   signature_.sequence = ++group_.sequence_;
-  name_ = std::string(operationName(signature_.kind)) + " #" + std::to_string(signature_.sequence);
+  name_ = signature_.name();
   if (group_.link_) group_.link_->enter(name_, true);
 }
 

@@ -89,6 +89,10 @@ bool Signature::sizesDiffer() const {
   return kind == OperationKind::kAllGatherUneven || !comparesShape(kind);
 }
 
+std::string Signature::name() const {
+  return std::string(operationName(kind)) + " #" + std::to_string(sequence);
+}
+
 std::string Signature::describe() const {
   std::string text = std::string(operationName(kind)) + "(";
   if (comparesShape(kind) && kind != OperationKind::kBarrier) {

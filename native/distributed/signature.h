@@ -47,6 +47,8 @@ struct Signature {
   static Signature fromBytes(const std::string& bytes);
   // Whether ranks may rightly call with different sizes, so that all must know all.
   bool sizesDiffer() const;
+  // `allReduce #17`.
+  std::string name() const;
   // `allReduce(float32[2, 3], sum)`.
   std::string describe() const;
   bool matches(const Signature& other) const;

@@ -7,7 +7,9 @@
 namespace openmanus::fused {
 namespace {
 
-constexpr int64_t query_block = 128;
+constexpr int64_t query_block = 144;
+
+static_assert(query_block % block_lanes<float> == 0 && query_block % block_lanes<double> == 0);
 
 /// Row length of a tile whose lanes are queries.
 template <typename T>

@@ -14,7 +14,7 @@
 
 namespace openmanus::fused {
 
-constexpr int64_t key_block = 64;
+constexpr int64_t key_block = 72;
 
 /// Scores are kept in units of log 2, so that 2^x serves instead of e^x.
 constexpr double log2_of_e = 1.4426950408889634;

@@ -11,8 +11,8 @@
 
 namespace openmanus::fused {
 
-constexpr int64_t token_block = 128;
-constexpr int64_t vocab_block = 128;
+constexpr int64_t token_block = 144;
+constexpr int64_t vocab_block = 144;
 
 /// Row length of a tile.
 template <typename T>
@@ -21,6 +21,8 @@ constexpr int64_t tile_row = padded_row<T>(token_block);
 /// How far along the hidden dimension a product goes at once: the right factor stays in L1.
 template <typename T>
 constexpr int64_t depth_block = block_lanes<T> * sizeof(T) > 128 ? 128 : 256;
+
+static_assert(token_block % block_lanes<float> == 0 && token_block % block_lanes<double> == 0);
 
 // Logits are kept in units of log 2, so that 2^x serves instead of e^x.
 constexpr double log2_of_e = 1.4426950408889634;

@@ -5,7 +5,8 @@
 ///
 /// `a` is read one number at a time, so it may lie either way round (row_stride, k_stride); `b` and
 /// `c` are read and written in vectors along `lane`, which is contiguous in both. Blocks of up to
-/// six rows by two (or four) vectors of results stay in registers over the whole sum.
+/// six rows by two (or three) vectors of results stay in registers over the whole sum. Tiles whose
+/// sizes are multiples of both six and a strip's lanes waste nothing: 72, 96, 144.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct Left {
 };
 
 constexpr int block_rows = 6;
-constexpr int block_vectors = vector_registers == 32 ? 4 : 2;
+constexpr int block_vectors = vector_registers == 32 ? 3 : 2;
 
 /// Results that stay in registers together, along the lanes.
 template <typename T>
@@ -35,12 +36,12 @@ __attribute__((always_inline)) inline void block_product(
   Vector<T> sums[rows][vectors];
 #pragma GCC unroll 6
   for (int row = 0; row < rows; ++row)
-#pragma GCC unroll 4
+#pragma GCC unroll 3
     for (int v = 0; v < vectors; ++v) sums[row][v] = Vector<T>{};
   const T* left = a.data;
   for (int64_t k = 0; k < depth; ++k) {
     Vector<T> right[vectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 3
     for (int v = 0; v < vectors; ++v) {
       right[v] = load(b + v * lanes<T>);
       keep_in_register(right[v]);
@@ -48,7 +49,7 @@ __attribute__((always_inline)) inline void block_product(
 #pragma GCC unroll 6
     for (int row = 0; row < rows; ++row) {
       const T factor = left[row * a.row_stride];
-#pragma GCC unroll 4
+#pragma GCC unroll 3
       for (int v = 0; v < vectors; ++v) sums[row][v] += factor * right[v];
     }
     left += a.k_stride;
@@ -56,7 +57,7 @@ __attribute__((always_inline)) inline void block_product(
   }
 #pragma GCC unroll 6
   for (int row = 0; row < rows; ++row)
-#pragma GCC unroll 4
+#pragma GCC unroll 3
     for (int v = 0; v < vectors; ++v) {
       T* place = c + row * c_stride + v * lanes<T>;
       store(place, add ? load(place) + sums[row][v] : sums[row][v]);

@@ -7,8 +7,8 @@ namespace openmanus::fused {
 
 /// Tokens packed at once: at most 4 MB of float32, and a whole number of blocks.
 inline int64_t token_chunk_size(int64_t hidden) {
-  return std::clamp<int64_t>((int64_t(1) << 20) / std::max<int64_t>(1, hidden) / token_block, 1, 8) *
-      token_block;
+  const int64_t tokens = (int64_t(1) << 20) / std::max<int64_t>(1, hidden);
+  return std::clamp<int64_t>(tokens / token_block, 1, 8) * token_block;
 }
 
 /// Fills logprob [tokens] and, unless null, entropy [tokens] and logsumexp [tokens] (in log 2).

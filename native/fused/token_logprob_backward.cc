@@ -13,7 +13,9 @@ namespace openmanus::fused {
 namespace {
 
 /// Columns of dhidden or dweight that one item makes.
-constexpr int64_t column_block = 128;
+constexpr int64_t column_block = 192;
+
+static_assert(column_block % block_lanes<float> == 0 && column_block % block_lanes<double> == 0);
 
 int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 

@@ -1,13 +1,17 @@
 /// @file openmanus::sample: the next token of every row of logits, each row with its own settings.
 ///
 /// A row's result depends on that row alone: the same request draws the same token whatever else is
-/// in the batch. One uniform number per row decides, by the inverse of the cumulative distribution.
+/// in the batch. The draw is a race: each candidate's time is exponential with its probability as rate,
+/// from a hash of the row's seed and the candidate's id, and the first one wins. A rounding error in the
+/// logits changes the winner only if two arrive at almost the same time, some 1e-6 of all draws. (With
+/// one number and the cumulative distribution, it would be that often for every candidate.)
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <torch/library.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace openmanus::generation {
@@ -85,8 +89,34 @@ double model_log_sum(const float* logits, int64_t vocabulary) {
   return maximum + std::log(sum);
 }
 
+/// A number in (0, 1) for a candidate of a row (splitmix64's finaliser).
+double unit(uint64_t seed, int64_t id) {
+  uint64_t z = seed + (uint64_t(id) + 1) * 0xd1342543de82ef95;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  z ^= z >> 31;
+  return (double(z >> 12) + 0.5) * 0x1p-52;
+}
+
+/// Draws a candidate with probability proportional to exp(logit).
+const Candidate& first_to_arrive(
+    const std::vector<Candidate>& candidates, const Candidate& best, uint64_t seed) {
+  const Candidate* winner = &best;
+  double earliest = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : candidates) {
+    const double rate = std::exp(candidate.logit - best.logit), u = unit(seed, candidate.id);
+    // Most are too late already by 1 - u, which is less than -log(u), and cheaper.
+    if (1 - u >= rate * earliest) continue;
+    const double time = -std::log(u) / rate;
+    if (time >= earliest) continue;
+    earliest = time;
+    winner = &candidate;
+  }
+  return *winner;
+}
+
 Drawn draw(
-    const float* logits, int64_t vocabulary, double uniform, const double* settings,
+    const float* logits, int64_t vocabulary, uint64_t seed, const double* settings,
     const std::vector<double>& changed, const Ragged& allowed, int64_t row) {
   std::vector<Candidate> candidates;
   const double temperature = settings[kTemperature];
@@ -115,22 +145,9 @@ Drawn draw(
             [least](const Candidate& candidate) { return candidate.logit < least; }),
         candidates.end());
   }
-  // By id again: in order of likelihood, two tokens that are almost equally likely would change places,
-  // and the draw with them, with the last bit of a logit.
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.id < b.id;
-  });
   const double total = log_sum(candidates, best.logit);
-  double left = uniform;
-  const Candidate* chosen = &best; // rounding may leave a little at the end: the likeliest takes it
-  for (const Candidate& candidate : candidates) {
-    left -= std::exp(candidate.logit - total);
-    if (left < 0) {
-      chosen = &candidate;
-      break;
-    }
-  }
-  return {chosen->id, double(logits[chosen->id]) - logprob_base, chosen->logit - total};
+  const Candidate& chosen = first_to_arrive(candidates, best, seed);
+  return {chosen.id, double(logits[chosen.id]) - logprob_base, chosen.logit - total};
 }
 
 /// The row's logits with repetition penalty and biases.
@@ -168,7 +185,7 @@ void check_ragged(
 }
 
 std::tuple<Tensor, Tensor, Tensor> sample(
-    const Tensor& logits, const Tensor& uniforms, const Tensor& settings,
+    const Tensor& logits, const Tensor& seeds, const Tensor& settings,
     const Tensor& repeated_offsets, const Tensor& repeated_ids, const Tensor& bias_offsets,
     const Tensor& bias_ids, const Tensor& biases, const Tensor& allowed_offsets,
     const Tensor& allowed_ids) {
@@ -178,17 +195,17 @@ std::tuple<Tensor, Tensor, Tensor> sample(
       logits.sizes());
   const int64_t rows = logits.size(0), vocabulary = logits.size(1);
   TORCH_CHECK(
-      uniforms.scalar_type() == at::kDouble && uniforms.numel() == rows &&
+      seeds.scalar_type() == at::kLong && seeds.numel() == rows &&
           settings.scalar_type() == at::kDouble && settings.dim() == 2 &&
           settings.size(0) == rows && settings.size(1) == kSettings && settings.is_contiguous(),
-      "sample: uniforms must be float64 [rows] and settings float64 [rows, ", int(kSettings), "]");
+      "sample: seeds must be int64 [rows] and settings float64 [rows, ", int(kSettings), "]");
   check_ragged("repeated", repeated_offsets, repeated_ids, rows, vocabulary);
   check_ragged("bias", bias_offsets, bias_ids, rows, vocabulary);
   check_ragged("allowed", allowed_offsets, allowed_ids, rows, vocabulary);
   TORCH_CHECK(
       biases.scalar_type() == at::kDouble && biases.numel() == bias_ids.numel(),
       "sample: one float64 bias per id is needed");
-  const Tensor all = logits.contiguous(), draws = uniforms.contiguous();
+  const Tensor all = logits.contiguous(), draws = seeds.contiguous();
   const auto ragged = [](const Tensor& offsets, const Tensor& ids) {
     return Ragged{offsets.data_ptr<int64_t>(), ids.data_ptr<int64_t>()};
   };
@@ -206,7 +223,8 @@ std::tuple<Tensor, Tensor, Tensor> sample(
           own, vocabulary, with[kRepetitionPenalty], repeated, biased, biases.data_ptr<double>(),
           row);
       const Drawn drawn =
-          draw(own, vocabulary, draws.data_ptr<double>()[row], with, changed, allowed, row);
+          draw(
+              own, vocabulary, uint64_t(draws.data_ptr<int64_t>()[row]), with, changed, allowed, row);
       ids.data_ptr<int64_t>()[row] = drawn.id;
       logprobs.data_ptr<double>()[row] = drawn.logprob;
       sampled.data_ptr<double>()[row] = drawn.sampled_logprob;
@@ -219,7 +237,7 @@ std::tuple<Tensor, Tensor, Tensor> sample(
 
 TORCH_LIBRARY_FRAGMENT(openmanus, library) {
   library.def(
-      "sample(Tensor logits, Tensor uniforms, Tensor settings, Tensor repeated_offsets, "
+      "sample(Tensor logits, Tensor seeds, Tensor settings, Tensor repeated_offsets, "
       "Tensor repeated_ids, Tensor bias_offsets, Tensor bias_ids, Tensor biases, "
       "Tensor allowed_offsets, Tensor allowed_ids) -> (Tensor ids, Tensor logprobs, "
       "Tensor sampled_logprobs)");

@@ -5,7 +5,7 @@ import type { Model, TextStream, Tokenizer } from "../models/index.ts";
 import type { CachedSequence } from "./cache/sequence.ts";
 import { type ChoiceCursor, choiceCursor } from "./choices.ts";
 import type { Completion, FinishReason, GenerationRequest, SampledToken } from "./request.ts";
-import { type FilledSampling, fillSampling, type SamplerRow, uniformFor } from "./sampling.ts";
+import { drawSeed, type FilledSampling, fillSampling, type SamplerRow } from "./sampling.ts";
 
 export interface AnswerContext {
   model: Model;
@@ -19,8 +19,10 @@ export interface AnswerContext {
 export class Answer {
   readonly sequence: CachedSequence;
   readonly conversation: string | undefined;
-  /** Tokens of the prompt that were in the cache. */
-  readonly cachedTokens: number;
+  /** Tokens of the prompt that were in the cache when its computation began. */
+  cachedTokens = 0;
+  /** Whether the conversation's cache stays after the answer. */
+  kept: boolean;
   settled = false;
   readonly #request: GenerationRequest;
   readonly #context: AnswerContext;
@@ -30,6 +32,7 @@ export class Answer {
   readonly #longest: number;
   readonly #cursor: ChoiceCursor | null;
   readonly #stream: TextStream | null;
+  #begun = false;
   #text = "";
   #stop: string | number | null = null;
 
@@ -41,15 +44,24 @@ export class Answer {
     this.#seed = BigInt.asUintN(64, BigInt(request.seed));
     this.#longest = Math.min(config.maximumPositions, context.capacity);
     this.conversation = request.conversation;
+    this.kept = request.conversation !== undefined;
     this.sequence = sequence;
     requirePrompt(request.prompt, config.vocabularySize, this.#longest);
     const { choices, stopStrings } = this.#sampling;
     const tokenizer = (choices || stopStrings.length > 0) && requireTokenizer(context.tokenizer);
     this.#cursor =
-      tokenizer && choices ? choiceCursor(choices, (text) => tokenizer.encode(text)) : null;
+      tokenizer && choices
+        ? choiceCursor(choices, (text) => tokenizer.encode(text), this.#sampling.stopTokens)
+        : null;
+    requireRoom(this.#cursor, this.#sampling.maximumTokens);
     this.#stream = tokenizer && stopStrings.length > 0 ? tokenizer.stream() : null;
     sequence.become(request.prompt);
-    this.cachedTokens = sequence.computed;
+  }
+
+  /** Its first tokens are about to be computed: what is there by now was in the cache. */
+  begin(): void {
+    if (!this.#begun) this.cachedTokens = this.sequence.computed;
+    this.#begun = true;
   }
 
   get aborted(): boolean {
@@ -60,10 +72,10 @@ export class Answer {
     const { minimumTokens, stopTokens } = this.#sampling;
     return {
       sampling: this.#sampling,
-      uniform: uniformFor(this.#seed, this.#drawn.length),
+      seed: drawSeed(this.#seed, this.#drawn.length),
       repeated: this.sequence.ids,
       forbidden: this.#drawn.length < minimumTokens ? stopTokens : [],
-      allowed: this.#cursor ? this.#cursor.allowed(stopTokens) : null,
+      allowed: this.#cursor ? this.#cursor.allowed() : null,
     };
   }
 
@@ -126,6 +138,13 @@ function requirePrompt(prompt: readonly number[], vocabulary: number, longest: n
   const wrong = prompt.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
   if (wrong !== undefined)
     throw new RangeError(`generate: the prompt has id ${wrong}; the vocabulary has ${vocabulary}`);
+}
+
+function requireRoom(cursor: ChoiceCursor | null, maximumTokens: number): void {
+  if (cursor && cursor.longest > maximumTokens)
+    throw new RangeError(
+      `sampling: maximumTokens is ${maximumTokens}, but the longest choice takes ${cursor.longest}`,
+    );
 }
 
 function requireTokenizer(tokenizer: Tokenizer | undefined): Tokenizer {

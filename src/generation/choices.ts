@@ -10,8 +10,10 @@ interface Node {
 
 /** Where an answer is in the trie. */
 export interface ChoiceCursor {
-  /** Tokens that may come next; `end` are those that end the answer here. */
-  allowed(end: readonly number[]): number[];
+  /** Tokens of the longest answer, with the one that ends it where another could go on. */
+  readonly longest: number;
+  /** Tokens that may come next. */
+  allowed(): number[];
   advance(id: number): void;
   /** The answer, once nothing can follow it; null before. */
   finished(): string | null;
@@ -19,15 +21,22 @@ export interface ChoiceCursor {
   text(): string | null;
 }
 
-/** A cursor over the given strings; `encode` gives the ids of a string. */
+/**
+ * A cursor over the given strings. `encode` gives the ids of a string; one of `stopTokens` ends an
+ * answer that is the beginning of another.
+ */
 export function choiceCursor(
   choices: readonly string[],
   encode: (text: string) => readonly number[],
+  stopTokens: readonly number[],
 ): ChoiceCursor {
+  const end = [...new Set(stopTokens)];
   const root: Node = { children: new Map(), text: null };
   for (const choice of choices) {
     const ids = encode(choice);
     if (ids.length === 0) throw new RangeError("choices: an empty string cannot be chosen");
+    if (end.some((id) => ids.includes(id)))
+      throw new RangeError(`choices: ${JSON.stringify(choice)} contains a stop token`);
     let node = root;
     for (const id of ids) {
       let next = node.children.get(id);
@@ -39,9 +48,11 @@ export function choiceCursor(
     }
     node.text = choice;
   }
+  const longest = longestAnswer(root, end.length > 0);
   let at = root;
   return {
-    allowed: (end) => [...at.children.keys(), ...(at.text !== null ? end : [])],
+    longest,
+    allowed: () => [...at.children.keys(), ...(at.text !== null ? end : [])],
     advance: (id) => {
       const next = at.children.get(id);
       if (!next) throw new Error(`choices: token ${id} is not allowed here`);
@@ -50,4 +61,14 @@ export function choiceCursor(
     finished: () => (at.children.size === 0 ? at.text : null),
     text: () => at.text,
   };
+}
+
+function longestAnswer(node: Node, canEnd: boolean): number {
+  const below = [...node.children.values()].map((child) => 1 + longestAnswer(child, canEnd));
+  if (below.length === 0 || node.text === null) return Math.max(0, ...below);
+  if (!canEnd)
+    throw new RangeError(
+      `choices: ${JSON.stringify(node.text)} is the beginning of another choice; stopTokens must name a token that can end it`,
+    );
+  return Math.max(1, ...below);
 }

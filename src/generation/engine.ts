@@ -11,7 +11,7 @@ import { PagePool } from "./cache/pages.ts";
 import { CachedSequence } from "./cache/sequence.ts";
 import { bytesPerPage, type CacheStore, newCacheStore, PAGE_SIZE } from "./cache/store.ts";
 import { planStep } from "./plan.ts";
-import type { Completion, GenerationRequest, TextGenerator } from "./request.ts";
+import type { Completion, GenerationRequest, SampledToken, TextGenerator } from "./request.ts";
 import { drawTokens } from "./sampling.ts";
 import { forwardStep, rotaryTable } from "./step.ts";
 
@@ -42,10 +42,14 @@ export interface Engine extends TextGenerator {
 }
 
 export function createEngine(model: Model, options: EngineOptions = {}): Engine {
-  const pages = Math.max(
-    1,
-    Math.floor((options.cacheBytes ?? 2 ** 30) / bytesPerPage(model.config)),
-  );
+  const { cacheBytes = 2 ** 30, tokensPerStep = 2048 } = options;
+  if (!(cacheBytes > 0 && Number.isFinite(cacheBytes)))
+    throw new RangeError(`createEngine: cacheBytes must be above 0, got ${cacheBytes}`);
+  if (!(Number.isInteger(tokensPerStep) && tokensPerStep >= 1))
+    throw new RangeError(
+      `createEngine: tokensPerStep must be a whole number, 1 or more, got ${tokensPerStep}`,
+    );
+  const pages = Math.max(1, Math.floor(cacheBytes / bytesPerPage(model.config)));
   const pool = new PagePool(pages, PAGE_SIZE);
   const table = rotaryTable(model);
   const statistics: EngineStatistics = {
@@ -106,7 +110,7 @@ export function createEngine(model: Model, options: EngineOptions = {}): Engine 
     running = running.filter((answer) => !answer.settled);
     if (running.length === 0) return;
     const { work, wanted, preempted } = planStep(running, {
-      tokensPerStep: options.tokensPerStep ?? 2048,
+      tokensPerStep,
       evictIdle: () => {
         const [oldest] = idle;
         if (!oldest) return false;
@@ -132,18 +136,28 @@ export function createEngine(model: Model, options: EngineOptions = {}): Engine 
       answers.map((answer) => answer.samplerRow()),
     );
     logits.dispose();
-    for (const [i, answer] of answers.entries()) {
-      statistics.drawnTokens++;
-      const finish = answer.take(drawn[i]!);
-      if (finish) settle(answer, finish);
-    }
+    for (const [i, answer] of answers.entries()) take(answer, drawn[i]!);
     running = running.filter((answer) => !answer.settled);
+  }
+
+  /** Whatever goes wrong here, a caller's onToken included, concerns this request alone. */
+  function take(answer: Answer, token: SampledToken | Error): void {
+    // An onToken of another request may have closed the engine.
+    if (answer.settled) return;
+    try {
+      if (token instanceof Error) throw token;
+      statistics.drawnTokens++;
+      const finish = answer.take(token);
+      if (finish && !answer.settled) settle(answer, finish);
+    } catch (error) {
+      answer.fail(error);
+    }
   }
 
   function settle(answer: Answer, finish: Completion["finish"]): void {
     statistics.cachedTokens += answer.cachedTokens;
-    if (answer.conversation === undefined) answer.sequence.evict();
-    else idle.set(answer.conversation, answer.sequence);
+    if (answer.kept) idle.set(answer.conversation!, answer.sequence);
+    else answer.sequence.evict();
     answer.settle(finish, weightsVersion);
   }
 
@@ -153,6 +167,7 @@ export function createEngine(model: Model, options: EngineOptions = {}): Engine 
     release(conversation) {
       idle.get(conversation)?.evict();
       idle.delete(conversation);
+      for (const answer of running) if (answer.conversation === conversation) answer.kept = false;
     },
     weightsChanged() {
       weightsVersion++;

@@ -10,10 +10,8 @@ export type {
   SamplingOptions,
   TextGenerator,
 } from "./request.ts";
-export {
-  createServerGenerator,
-  type ServerGenerator,
-  type ServerOptions,
-} from "./server/client.ts";
+export { createServerGenerator, type ServerGenerator } from "./server/client.ts";
+export type { LogprobKind } from "./server/collected.ts";
 export { ServerError } from "./server/errors.ts";
+export type { ServerOptions } from "./server/settings.ts";
 export { stream, type TokenStream } from "./stream.ts";

@@ -39,6 +39,7 @@ export function planStep(running: readonly Answer[], options: PlanOptions): Step
       if ((page + 1) * PAGE_SIZE > sequence.computed + tokens) break;
       computing.add(sequence.keyOf(page));
     }
+    answer.begin();
     budget -= tokens;
     planned.add(answer);
     if (tokens === remaining) plan.wanted.push(plan.work.length);

@@ -24,35 +24,54 @@ export function fillSampling(
     stopStrings: [],
     ...options,
   };
-  const require = (name: keyof FilledSampling, holds: boolean, expected: string) => {
+  const check = (name: keyof FilledSampling, holds: boolean, expected: string) => {
     if (!holds)
       throw new RangeError(`sampling: ${name} must be ${expected}, got ${String(filled[name])}`);
   };
   const finite = Number.isFinite;
-  require("temperature", finite(filled.temperature) && filled.temperature >= 0, "0 or more");
-  require("topK", Number.isInteger(filled.topK) && filled.topK >= 0, "a whole number, 0 or more");
-  require("topP", filled.topP > 0 && filled.topP <= 1, "above 0 and at most 1");
-  require("minP", filled.minP >= 0 && filled.minP <= 1, "from 0 to 1");
-  require("repetitionPenalty", finite(filled.repetitionPenalty) &&
-    filled.repetitionPenalty > 0, "above 0");
-  require("maximumTokens", Number.isInteger(filled.maximumTokens) &&
-    filled.maximumTokens >= 1, "a whole number, 1 or more");
-  require("minimumTokens", Number.isInteger(filled.minimumTokens) &&
-    filled.minimumTokens >= 0, "a whole number, 0 or more");
+  check("temperature", finite(filled.temperature) && filled.temperature >= 0, "0 or more");
+  check("topK", Number.isInteger(filled.topK) && filled.topK >= 0, "a whole number, 0 or more");
+  check("topP", filled.topP > 0 && filled.topP <= 1, "above 0 and at most 1");
+  check("minP", filled.minP >= 0 && filled.minP <= 1, "from 0 to 1");
+  check(
+    "repetitionPenalty",
+    finite(filled.repetitionPenalty) && filled.repetitionPenalty > 0,
+    "above 0",
+  );
+  check(
+    "maximumTokens",
+    Number.isInteger(filled.maximumTokens) && filled.maximumTokens >= 1,
+    "a whole number, 1 or more",
+  );
+  check(
+    "minimumTokens",
+    Number.isInteger(filled.minimumTokens) && filled.minimumTokens >= 0,
+    "a whole number, 0 or more",
+  );
   const known = (id: number) => Number.isInteger(id) && id >= 0 && id < vocabularySize;
-  require("stopTokens", filled.stopTokens.every(known), `ids below ${vocabularySize}`);
-  require("bias", [...(filled.bias?.keys() ?? [])].every(known), `of ids below ${vocabularySize}`);
-  require("stopStrings", filled.stopStrings.every((text) => text.length > 0), "not empty");
-  require("choices", filled.choices === undefined ||
-    filled.choices.length > 0, "a list with at least one string");
+  check("stopTokens", filled.stopTokens.every(known), `ids below ${vocabularySize}`);
+  check("bias", [...(filled.bias?.keys() ?? [])].every(known), `of ids below ${vocabularySize}`);
+  // -Infinity forbids a token.
+  const addable = (bias: number) => bias < Number.POSITIVE_INFINITY;
+  check("bias", [...(filled.bias?.values() ?? [])].every(addable), "numbers or -Infinity");
+  check(
+    "stopStrings",
+    filled.stopStrings.every((text) => text.length > 0),
+    "not empty",
+  );
+  check(
+    "choices",
+    filled.choices === undefined || filled.choices.length > 0,
+    "a list with at least one string",
+  );
   return filled;
 }
 
 /** One row of the sampler's input. */
 export interface SamplerRow {
   sampling: FilledSampling;
-  /** From 0 to 1, the only randomness of the row. */
-  uniform: number;
+  /** 64 bits, the only randomness of the row. */
+  seed: bigint;
   /** Tokens whose logits the repetition penalty lowers. */
   repeated: Iterable<number>;
   /** Tokens that cannot be drawn now. */
@@ -78,8 +97,17 @@ class Ragged {
   }
 }
 
-/** Draws the next token of every row of logits [rows, vocabulary]. */
-export function drawTokens(logits: Tensor, rows: readonly SamplerRow[]): SampledToken[] {
+/** What the native sampler gives instead of an id. */
+const PROBLEMS = new Map([
+  [-1, "the model's logits are not finite: are there NaN or infinite weights?"],
+  [-2, "biases and constraints leave no token to draw, or one that is infinitely likely"],
+]);
+
+/**
+ * Draws the next token of every row of logits [rows, vocabulary]. A row that cannot be drawn from gets
+ * an error of its own.
+ */
+export function drawTokens(logits: Tensor, rows: readonly SamplerRow[]): (SampledToken | Error)[] {
   return tidy(() => {
     const [repeated, biased, allowed] = [new Ragged(), new Ragged(), new Ragged()];
     const biases: number[] = [];
@@ -95,7 +123,7 @@ export function drawTokens(logits: Tensor, rows: readonly SamplerRow[]): Sampled
     const table = fromTypedArray(Float64Array.from(settings), [rows.length, 5]);
     const [ids, logprobs, sampled] = call("openmanus::sample", [
       logits.to("float32"),
-      fromTypedArray(Float64Array.from(rows, (row) => row.uniform)),
+      fromTypedArray(BigInt64Array.from(rows, (row) => row.seed)),
       table,
       ...repeated.tensors(),
       ...biased.tensors(),
@@ -103,23 +131,27 @@ export function drawTokens(logits: Tensor, rows: readonly SamplerRow[]): Sampled
       ...allowed.tensors(),
     ]) as [Tensor, Tensor, Tensor];
     const [idNumbers, values, sampledValues] = [ids, logprobs, sampled].map((t) => t.toNumbers());
-    return rows.map((_, i) => ({
-      id: idNumbers![i]!,
-      logprob: values![i]!,
-      sampledLogprob: sampledValues![i]!,
-    }));
+    return rows.map((_, i) => {
+      const id = idNumbers![i]!;
+      if (id < 0) return new Error(`generate: ${PROBLEMS.get(id)}`);
+      return { id, logprob: values![i]!, sampledLogprob: sampledValues![i]! };
+    });
   });
 }
 
 /**
- * A number in [0, 1) for one draw of one request: a hash of the seed and the draw's number, so that
+ * The seed of one draw of one request: a hash of the request's seed and the draw's number, so that
  * neither the batch nor an interruption changes it (splitmix64's finaliser).
  */
-export function uniformFor(seed: bigint, draw: number): number {
+export function drawSeed(seed: bigint, draw: number): bigint {
   const mask = 0xffff_ffff_ffff_ffffn;
   let z = (seed + BigInt(draw + 1) * 0x9e37_79b9_7f4a_7c15n) & mask;
   z = ((z ^ (z >> 30n)) * 0xbf58_476d_1ce4_e5b9n) & mask;
   z = ((z ^ (z >> 27n)) * 0x94d0_49bb_1331_11ebn) & mask;
-  z ^= z >> 31n;
-  return Number(z >> 11n) / 2 ** 53;
+  return z ^ (z >> 31n);
+}
+
+/** A number in [0, 1) from the same hash. */
+export function uniformFor(seed: bigint, draw: number): number {
+  return Number(drawSeed(seed, draw) >> 11n) / 2 ** 53;
 }

@@ -2,7 +2,7 @@
  * @file One forward pass of the generation engine: the new tokens of many sequences at once, the
  * earlier ones from the cache.
  */
-import { feedForward, type Model, project, rotaryAngles } from "../models/index.ts";
+import { attentionOutput, feedForward, type Model, project, rotaryAngles } from "../models/index.ts";
 import {
   arange,
   call,
@@ -145,8 +145,6 @@ function cachedLayer(
     config.headDimension ** -0.5,
     config.slidingWindows[index] ?? -1,
   ]) as Tensor;
-  const output = model.layer(index, "self_attn.o_proj.weight")!;
-  const bias = model.layer(index, "self_attn.o_proj.bias");
-  const y = x.add(seen.view([-1, config.heads * config.headDimension]).linear(output, bias));
+  const y = x.add(attentionOutput(model, index, seen));
   return y.add(feedForward(model, index, y));
 }

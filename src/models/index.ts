@@ -13,7 +13,9 @@ export { parseModelConfig, readModelConfig } from "./config/parse.ts";
 export { type PresetName, presetConfig, presets, valueModelConfig } from "./config/presets.ts";
 export { toConfigJson } from "./config/write.ts";
 export * from "./decoder/index.ts";
+export { describeModel, type ModelDescription } from "./describe.ts";
 export { loadModel, type SaveModelOptions, saveModel } from "./folder.ts";
+export { type InitOptions, initModelFolder } from "./init.ts";
 export { loadLora, type SaveLoraOptions, saveLora } from "./lora/files.ts";
 export { addLora, type LoraModel } from "./lora/lora.ts";
 export {

@@ -56,7 +56,7 @@ describe.each(VARIANTS)("%s", (_, name, options) => {
             if (!Number.isFinite(value) || (batch.rows.mask[i] === 0 && value !== 0)) return false;
         return true;
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 
@@ -69,7 +69,7 @@ describe.each(VARIANTS)("%s", (_, name, options) => {
           expect(estimate(poison(batch, value))).toEqual(estimate(batch));
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 
@@ -82,7 +82,7 @@ describe.each(VARIANTS)("%s", (_, name, options) => {
         expectClose(after.advantages, reorderTokens(before.advantages, batch.rows, order));
         expectClose(after.returns, reorderTokens(before.returns, batch.rows, order));
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 

@@ -186,7 +186,7 @@ describe.each(LOSSES)("%s", (_, evaluate) => {
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   });
 
@@ -208,7 +208,7 @@ describe.each(LOSSES)("%s", (_, evaluate) => {
         for (const [i, gradient] of result.gradient.entries())
           if (data.rows.mask[i] === 0) expect(gradient === 0).toBe(true);
       }),
-      { numRuns: 8 },
+      { numRuns: 4 },
     );
   });
 });

@@ -103,8 +103,5 @@ export function packedLogprobs(
 
 export function largestDifference(a: readonly number[], b: readonly number[]): number {
   if (a.length !== b.length) throw new Error(`${a.length} numbers against ${b.length}`);
-  return a.reduce((most, value, i) => {
-    const difference = Math.abs(value - b[i]!);
-    return difference <= most ? most : difference;
-  }, 0);
+  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);
 }

@@ -2,8 +2,11 @@
  * @file Process groups of four ranks on this machine: every operation gives what plain JavaScript
  * computes, whatever the size and dtype. The ranks run tests/torch/distributed/collectives.ts.
  */
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type Run, runRanks, saidBy } from "./distributed/ranks.ts";
+
+// Starting processes is slow on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const CHECKS = [
   "allReduce, odd sizes and dtypes",

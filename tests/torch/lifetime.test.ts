@@ -4,6 +4,7 @@
 import { describe, expect, it } from "vitest";
 import {
   dispose,
+  empty,
   Generator,
   keep,
   memory,
@@ -332,7 +333,7 @@ describe("finalizers", () => {
     expect(native.adjustExternalMemory(0) - before).toBeLessThan(1_000_000);
     // 8 GB if nothing were freed on the way.
     for (let i = 0; i < 2000; i++) {
-      zeros([1_000_000]);
+      empty([1_000_000]);
       if (i % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     expect(memory().bytes).toBeLessThan(2e9);

@@ -13,23 +13,32 @@ import {
 import { memory } from "../../src/torch/index.ts";
 import type { CaseResult } from "./main.ts";
 import { type Golden, parseGolden } from "./models/format.ts";
-import { greedyProblems, logitProblems } from "./models/inference.ts";
+import {
+  cachedGreedyProblems,
+  cachedLogitProblems,
+  greedyProblems,
+  logitProblems,
+} from "./models/inference.ts";
 import { trainingProblems } from "./models/training.ts";
 
-type Check = (model: Model, golden: Golden) => string[];
+type Check = (model: Model, golden: Golden) => string[] | Promise<string[]>;
 
 const CHECKS: Record<string, Check> = {
   logits: logitProblems,
   "greedy continuation": greedyProblems,
+  "logits, from the cache": cachedLogitProblems,
+  "greedy continuation, by the engine": cachedGreedyProblems,
   "training steps": trainingProblems,
 };
 
-export function checkModels(directory: unknown): CaseResult[] {
+export async function checkModels(directory: unknown): Promise<CaseResult[]> {
   if (typeof directory !== "string") throw new Error("expected the path of a directory");
   const folders = modelFolders(directory);
   if (folders.length === 0)
     throw new Error("no folder in it has a golden.json beside a config.json");
-  return folders.flatMap((name) => checkFolder(join(directory, name), name));
+  const results: CaseResult[] = [];
+  for (const name of folders) results.push(...(await checkFolder(join(directory, name), name)));
+  return results;
 }
 
 function modelFolders(directory: string): string[] {
@@ -41,17 +50,19 @@ function modelFolders(directory: string): string[] {
   );
 }
 
-function checkFolder(folder: string, name: string): CaseResult[] {
+async function checkFolder(folder: string, name: string): Promise<CaseResult[]> {
   const golden = parseGolden(JSON.parse(readFileSync(join(folder, "golden.json"), "utf8")));
-  return Object.entries(CHECKS).map(([title, check]) => {
+  const results: CaseResult[] = [];
+  for (const [title, check] of Object.entries(CHECKS)) {
     const before = memory().tensors;
     const model = load(folder);
-    const problems = [...check(model, golden)];
+    const problems = [...(await check(model, golden))];
     model.dispose();
     const left = memory().tensors - before;
     if (left !== 0) problems.push(`${left} tensors leaked`);
-    return { name: `${name}: ${title}`, problems };
-  });
+    results.push({ name: `${name}: ${title}`, problems });
+  }
+  return results;
 }
 
 /** In float32, as the numbers were computed, whatever the file holds. */

@@ -14,8 +14,8 @@
  * zeroTail: beyond the second longest row of a group the longest is alone, and its own return would be
  * its baseline; the baseline there is 0 instead. Default: as verl, on for "turn" and off for
  * "position". (verl compares the number of trained tokens with a place in the row there, which are
- * different things when observations stand between; here both are places.) A group of one has no
- * baseline.
+ * different things when observations stand between; here both are places.) A group of one row with
+ * trained tokens has no baseline.
  *
  * Source: verl compute_optimal_token_baseline_advantage and its multi-turn sibling.
  */
@@ -28,6 +28,7 @@ import {
   type Numbers,
   type Rows,
   rowCount,
+  trainedTokens,
 } from "../rows.ts";
 import { rewardToGo } from "./reinforce-plus-plus.ts";
 
@@ -65,18 +66,20 @@ export function optimalTokenBaseline(
   const returns = rewardToGo(rows, rewards, 1);
   const advantages = returns.slice();
   const { offsets, mask } = rows;
-  for (const members of groupRows(who, rowCount(rows), input.groups).counted) {
-    if (members.length === 1) continue;
+  const trained = trainedTokens(rows);
+  for (const group of groupRows(who, rowCount(rows), input.groups).counted) {
+    const members = group.filter((row) => trained[row]! > 0);
+    if (members.length < 2) continue;
     const width = Math.max(...members.map((row) => offsets[row + 1]! - offsets[row]!));
     const numerators = new Float64Array(width);
     const denominators = new Float64Array(width);
     // Calls `visit` with each trained token of a row and the place at which it is compared.
     const walk = (row: number, visit: (token: number, place: number) => void): number => {
-      let trained = 0;
+      let number = 0;
       let end = 0;
       for (let token = offsets[row]!; token < offsets[row + 1]!; token++) {
         if (mask[token] !== 1) continue;
-        const place = align === "turn" ? trained++ : token - offsets[row]!;
+        const place = align === "turn" ? number++ : token - offsets[row]!;
         visit(token, place);
         end = place + 1;
       }

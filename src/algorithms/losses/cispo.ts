@@ -17,9 +17,9 @@ export const cispo: PolicyLossKind = {
     return {
       losses: clipped.mul(advantages).mul(logprobs).neg(),
       metrics: {
-        pg_clipfrac: ratio.ne(clipped),
-        pg_clipfrac_lower: zerosLike(advantages),
-        ppo_kl: delta.neg(),
+        "actor/pg_clipfrac": ratio.ne(clipped),
+        "actor/pg_clipfrac_lower": zerosLike(advantages),
+        "actor/ppo_kl": delta.neg(),
       },
     };
   },

@@ -33,7 +33,7 @@ export const clipCov: PolicyLossKind = {
     const cut = selection(chosen, advantages);
     return {
       losses: where(cut, 0, unclipped.maximum(clipped)),
-      metrics: { pg_clipfrac: cut, ppo_kl: logRatio.neg() },
+      metrics: { "actor/pg_clipfrac": cut, "actor/ppo_kl": logRatio.neg() },
     };
   },
 };

@@ -30,9 +30,9 @@ export const geoMean: PolicyLossKind = {
     return {
       losses: perRow.spread(perRow.mean(advantages).mul(ratio).neg()),
       metrics: {
-        pg_clipfrac: clipped.logicalAnd(advantages.gt(0)),
-        pg_clipfrac_lower: clipped.logicalAnd(advantages.lt(0)),
-        ppo_kl: logRatio.neg(),
+        "actor/pg_clipfrac": clipped.logicalAnd(advantages.gt(0)),
+        "actor/pg_clipfrac_lower": clipped.logicalAnd(advantages.lt(0)),
+        "actor/ppo_kl": logRatio.neg(),
       },
     };
   },

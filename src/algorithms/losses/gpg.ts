@@ -13,7 +13,7 @@ export const gpg: PolicyLossKind = {
   tokenLosses({ logprobs, advantages, logRatio }) {
     return {
       losses: logprobs.mul(advantages).neg(),
-      metrics: { ppo_kl: logRatio.neg() },
+      metrics: { "actor/ppo_kl": logRatio.neg() },
     };
   },
 };

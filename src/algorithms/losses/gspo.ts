@@ -25,9 +25,9 @@ export const gspo: PolicyLossKind = {
     return {
       losses: unclipped.maximum(clipped),
       metrics: {
-        pg_clipfrac: clipped.gt(unclipped),
-        pg_clipfrac_lower: zerosLike(advantages),
-        ppo_kl: logRatio.neg(),
+        "actor/pg_clipfrac": clipped.gt(unclipped),
+        "actor/pg_clipfrac_lower": zerosLike(advantages),
+        "actor/ppo_kl": logRatio.neg(),
       },
     };
   },

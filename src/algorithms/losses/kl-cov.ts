@@ -22,7 +22,7 @@ export const klCov: PolicyLossKind = {
     const held = plain.add(delta.abs(), klCovCoefficient);
     return {
       losses: where(selection(chosen, advantages), held, plain),
-      metrics: { ppo_kl: logRatio.abs() },
+      metrics: { "actor/ppo_kl": logRatio.abs() },
     };
   },
 };

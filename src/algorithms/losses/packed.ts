@@ -8,7 +8,6 @@
 import {
   type Dtype,
   fromTypedArray,
-  full,
   type Tensor,
   tidy,
   where,
@@ -98,9 +97,4 @@ export function rowOperations(rows: Rows, like: Tensor): RowOperations {
     mean: (values) => sum(values).div(divisors),
     spread: (values) => values.indexSelect(0, index),
   };
-}
-
-/** A number as a tensor that fits another. */
-export function scalarLike(like: Tensor, value: number): Tensor {
-  return full([], value, { dtype: like.dtype, device: like.device });
 }

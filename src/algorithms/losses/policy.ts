@@ -4,13 +4,14 @@
  *
  *   loss = Σ_t w_t · ρ̄_t · L_t        w: aggregation.ts     ρ̄: importance weights, if any
  *
- * Metrics are this micro-batch's share of the mini-batch's mean: add them up over micro-batches and
- * ranks, as the losses themselves.
+ * Metrics are this micro-batch's share of the mini-batch's (token-means.ts): they add up over
+ * micro-batches and ranks, as the losses themselves.
  */
-import { type Generator, stack, type Tensor, tidy } from "../../torch/index.ts";
+import { type Generator, type Tensor, tidy } from "../../torch/index.ts";
 import { checkRows, type Rows } from "../rows.ts";
 import { type AggregationInput, type AggregationMode, aggregate } from "./aggregation.ts";
 import { maskedInput, type TokenValues } from "./packed.ts";
+import { tokenMeans } from "./token-means.ts";
 
 export interface PolicyLossInput extends AggregationInput {
   /** [tokens] Log-probabilities of the sampled tokens, with gradients. */
@@ -64,7 +65,7 @@ export interface PolicyTerms {
 export interface TokenLosses {
   /** [tokens] */
   losses: Tensor;
-  /** Metrics of actor/, as values per token whose mean is the metric. */
+  /** Values per token whose means are metrics. */
   metrics: Record<string, Tensor>;
 }
 
@@ -88,7 +89,7 @@ export function computePolicyLoss(
   input: PolicyLossInput,
   options: PolicyLossOptions,
 ): LossAndMetrics {
-  const { rows, counts } = input;
+  const { rows } = input;
   checkRows(name, rows);
   return tidy(() => {
     const logprobs = maskedInput(name, "the log-probability", input.logprobs, rows);
@@ -104,22 +105,8 @@ export function computePolicyLoss(
     }
     const aggregation = kind.aggregation ?? input.aggregation;
     const loss = aggregate(losses, { ...input, aggregation });
-    const perToken: AggregationInput = { rows, counts, aggregation: "token-mean" };
-    return { loss, metrics: { "actor/pg_loss": loss.item(), ...means(metrics, perToken) } };
+    return { loss, metrics: { "actor/pg_loss": loss.item(), ...tokenMeans(metrics, input) } };
   });
-}
-
-/** Each metric's share of its mean over the mini-batch's trained tokens. */
-export function means(
-  metrics: Record<string, Tensor>,
-  input: AggregationInput,
-): Record<string, number> {
-  const names = Object.keys(metrics);
-  if (names.length === 0) return {};
-  const values = tidy(() =>
-    stack(names.map((name) => aggregate(metrics[name]!.detach().to("float64"), input))).toNumbers(),
-  );
-  return Object.fromEntries(names.map((name, i) => [`actor/${name}`, values[i]!]));
 }
 
 /** The clip range of a loss. */

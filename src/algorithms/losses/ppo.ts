@@ -30,9 +30,9 @@ export const ppo: PolicyLossKind = {
     return {
       losses: where(negative, most.minimum(pessimistic), pessimistic),
       metrics: {
-        pg_clipfrac: clipped.gt(unclipped),
-        pg_clipfrac_lower: pessimistic.gt(most).logicalAnd(negative),
-        ppo_kl: delta.neg(),
+        "actor/pg_clipfrac": clipped.gt(unclipped),
+        "actor/pg_clipfrac_lower": pessimistic.gt(most).logicalAnd(negative),
+        "actor/ppo_kl": delta.neg(),
       },
     };
   },

@@ -29,9 +29,9 @@ export const sapo: PolicyLossKind = {
     return {
       losses: gates.mul(advantages).neg(),
       metrics: {
-        pg_clipfrac: zerosLike(advantages),
-        pg_clipfrac_lower: zerosLike(advantages),
-        ppo_kl: delta.neg(),
+        "actor/pg_clipfrac": zerosLike(advantages),
+        "actor/pg_clipfrac_lower": zerosLike(advantages),
+        "actor/ppo_kl": delta.neg(),
       },
     };
   },

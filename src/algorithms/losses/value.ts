@@ -10,6 +10,7 @@ import { checkRows } from "../rows.ts";
 import { type AggregationInput, aggregate } from "./aggregation.ts";
 import { maskedInput, type TokenValues } from "./packed.ts";
 import type { LossAndMetrics } from "./policy.ts";
+import { tokenMeans } from "./token-means.ts";
 
 export interface ValueLossInput extends AggregationInput {
   /** [tokens] The critic's values, with gradients. */
@@ -26,7 +27,7 @@ export interface ValueLossOptions {
 }
 
 export function valueLoss(input: ValueLossInput, options: ValueLossOptions = {}): LossAndMetrics {
-  const { rows, counts } = input;
+  const { rows } = input;
   const { clipRange = 0.5 } = options;
   if (!(clipRange >= 0))
     throw new RangeError(`valueLoss: the clip range is ${clipRange}, expected 0 or more`);
@@ -41,14 +42,14 @@ export function valueLoss(input: ValueLossInput, options: ValueLossOptions = {})
     const unclipped = values.sub(returns).square();
     const clipped = clippedValues.sub(returns).square();
     const loss = aggregate(unclipped.maximum(clipped).mul(0.5), input);
-    const mean = (perToken: Tensor) =>
-      aggregate(perToken.detach().to("float64"), { rows, counts }).item();
     return {
       loss,
       metrics: {
         "critic/vf_loss": loss.item(),
-        "critic/vf_clipfrac": mean(clipped.gt(unclipped)),
-        "critic/vpred_mean": mean(values),
+        ...tokenMeans(
+          { "critic/vf_clipfrac": clipped.gt(unclipped), "critic/vpred_mean": values },
+          input,
+        ),
       },
     };
   });

@@ -11,18 +11,26 @@ export interface EncodedText {
 }
 
 export function encodeTexts(texts: readonly string[]): EncodedText[] {
-  const alphabet = new Int32Array(0x110000).fill(-1); // [code points] Their numbers
-  let size = 0;
+  const alphabet: Alphabet = { size: 0, low: new Int32Array(0x10000).fill(-1), high: new Map() };
   const all = texts.map((text) => {
     const points = codePoints(text);
     const characters = new Int32Array(points.length);
-    size = renumber(points, characters, alphabet, size);
+    renumber(points, characters, alphabet);
     return characters;
   });
+  const { size } = alphabet;
   return all.map((characters) => ({ characters, histogram: countCharacters(characters, size) }));
 }
 
-/** UTF-16 is copied in one go; only texts with surrogates, which no other text needs, are taken apart. */
+/** The numbers of code points: −1, or nothing, for those not seen yet. */
+interface Alphabet {
+  size: number;
+  /** Below 0x10000. */
+  low: Int32Array;
+  high: Map<number, number>;
+}
+
+/** UTF-16 is copied in one go; only texts with surrogates have to be taken apart. */
 function codePoints(text: string): Uint16Array | Int32Array {
   if (/[\ud800-\udfff]/.test(text))
     return Int32Array.from(text, (character) => character.codePointAt(0)!);
@@ -31,20 +39,22 @@ function codePoints(text: string): Uint16Array | Int32Array {
   return units;
 }
 
-/** Writes the points' numbers, and gives the alphabet's new size. */
 function renumber(
   points: Uint16Array | Int32Array,
   characters: Int32Array,
-  alphabet: Int32Array,
-  size: number,
-): number {
-  let next = size;
+  alphabet: Alphabet,
+): void {
+  const { low, high } = alphabet;
   for (let i = 0; i < characters.length; i++) {
     const point = points[i]!;
-    if (alphabet[point]! < 0) alphabet[point] = next++;
-    characters[i] = alphabet[point]!;
+    if (point < 0x10000) {
+      if (low[point]! < 0) low[point] = alphabet.size++;
+      characters[i] = low[point]!;
+    } else {
+      if (!high.has(point)) high.set(point, alphabet.size++);
+      characters[i] = high.get(point)!;
+    }
   }
-  return next;
 }
 
 function countCharacters(characters: Int32Array, size: number): Int32Array {

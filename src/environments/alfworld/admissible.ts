@@ -4,10 +4,10 @@
  * The groups below are in the order of their first words ("clean" before "close" before "cool" …), so
  * only the members of a group need sorting, and most groups are lists that are ready. What is possible
  * depends on the receptacles within reach and on what is held; states share what did not change, so the
- * list of an earlier visit is often still right, and is given again.
+ * list of an earlier visit is often still right, and is given again. JavaScript's own order of texts
+ * is that of code points here (see byCodePoint in names.ts).
  */
 import { CAN, type Game, IS } from "./game.ts";
-import { byCodePoint } from "./names.ts";
 import { isAccessible } from "./rules.ts";
 import type { ReceptacleState, State } from "./state.ts";
 
@@ -142,7 +142,7 @@ function takeCommands(game: Game, state: State, receptacle: number): readonly st
   now.takeCommands ??= now.objects
     .filter((object) => (game.abilities[object]! & CAN.beTaken) !== 0)
     .map((object) => `take ${game.objectNames[object]} from ${game.receptacleNames[receptacle]}`)
-    .sort(byCodePoint);
+    .sort();
   return now.takeCommands;
 }
 
@@ -160,5 +160,5 @@ function use(game: Game, state: State, commands: string[]): void {
 /** Sorts the end of the list in place. */
 function sortFrom(commands: string[], first: number): void {
   if (commands.length < first + 2) return;
-  for (const command of commands.splice(first).sort(byCodePoint)) commands.push(command);
+  for (const command of commands.splice(first).sort()) commands.push(command);
 }

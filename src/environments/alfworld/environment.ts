@@ -52,6 +52,12 @@ class GameObservation implements Observation {
   }
 }
 
+/** The goal cannot become true while nothing changes that it is about: most steps are walking. */
+function canDecide(game: Game, before: State, after: State): boolean {
+  if (after.held !== before.held || after.conditions !== before.conditions) return true;
+  return game.goal.watchesAgent && after !== before;
+}
+
 export class GameEnvironment implements LocalEnvironment {
   readonly #context: Context;
   #game: Game | undefined;
@@ -77,8 +83,7 @@ export class GameEnvironment implements LocalEnvironment {
     const [game, before] = this.#begun();
     const { state, text, admissible } = play(game, before, action);
     this.#state = state;
-    // The goal cannot become true while nothing changes.
-    const won = state !== before && game.goal.isReached(state);
+    const won = canDecide(game, before, state) && game.goal.isReached(state);
     const result = {
       observation: new GameObservation(text, this.#info, game, state),
       reward: won ? this.#context.winReward : 0,

@@ -53,6 +53,8 @@ export interface Goal {
   /** For each term's thing its index among the game's objects, receptacles or locations, or −1. */
   readonly indices: readonly number[];
   readonly slots: number;
+  /** Whether walking, opening and closing can decide it. */
+  readonly watchesAgent: boolean;
   isReached(state: State): boolean;
 }
 
@@ -93,6 +95,7 @@ export function compileGoal(problem: Problem, indices: Indices): Goal {
     formula,
     indices: indexOf,
     slots: compiler.slots,
+    watchesAgent: mentions(formula, ["atlocation", "opened"]),
     isReached: (state) => isTrue(formula, state, indexOf, bound),
   };
 }
@@ -257,6 +260,23 @@ function stagesOf(slots: readonly Variable[], conditions: readonly Formula[]): F
   return stages;
 }
 
+function mentions(formula: Formula, predicates: readonly Changing[]): boolean {
+  switch (formula.kind) {
+    case "and":
+    case "or":
+      return formula.parts.some((part) => mentions(part, predicates));
+    case "not":
+      return mentions(formula.part, predicates);
+    case "exists":
+    case "forall":
+      return mentions(formula.body, predicates);
+    case "changing":
+      return predicates.includes(formula.predicate);
+    default:
+      return false;
+  }
+}
+
 function slotsIn(formula: Formula): Set<number> {
   switch (formula.kind) {
     case "and":
@@ -316,10 +336,16 @@ function isTrue(formula: Formula, state: State, indices: Indexed, bound: number[
     case "equal":
       return thingOf(formula.terms[0], bound) === thingOf(formula.terms[1], bound);
     case "fixed":
-      return formula.keys.has(keyOf(formula.terms.map((term) => thingOf(term, bound))));
+      return formula.keys.has(keyOfTerms(formula.terms, bound));
     case "changing":
       return isTrueNow(formula.predicate, formula.terms, state, indices, bound);
   }
+}
+
+/** keyOf, without making a list. */
+function keyOfTerms(terms: readonly Term[], bound: readonly number[]): number {
+  const first = thingOf(terms[0]!, bound);
+  return terms.length === 1 ? first : first * 0x100000 + thingOf(terms[1]!, bound);
 }
 
 function areTrue(

@@ -11,42 +11,8 @@ import { exchange } from "./exchange.ts";
 import { createLimiter } from "./limiter.ts";
 import { openai, openaiText } from "./openai.ts";
 import { type Protocol, seedOf } from "./protocol.ts";
-import { type RetryOptions, withRetries } from "./retry.ts";
-
-export interface ServerOptions {
-  /** As OpenAI's clients take it: "http://127.0.0.1:8000/v1". */
-  baseUrl: string;
-  /** The name under which the server knows the model. */
-  model: string;
-  apiKey?: string;
-  /** Needed for choices (to check them) and for `viaText`. */
-  tokenizer?: Tokenizer;
-  /** Requests at once; the others wait. Default 64. */
-  concurrency?: number;
-  /** Milliseconds for a whole answer; of a stream, between two pieces. Default 120 000. */
-  timeout?: number;
-  /** How often to ask again after 429, 5xx, a failed connection, a timeout. Default 4. */
-  retries?: number;
-  /** Milliseconds before the first retry, doubled each time. Default 500. */
-  firstWait?: number;
-  /** The longest wait before a retry; a longer Retry-After is an error. Default 60 000. */
-  longestWait?: number;
-  /** Whether to ask for a stream: "always", or (default) when the request has onToken. */
-  streaming?: "always" | "on demand";
-  /**
-   * What the server's log-probabilities are of: the model's own distribution (vLLM's default,
-   * raw_logprobs), or the one that was sampled from (processed_logprobs). The other one is known only
-   * where both are the same, and NaN elsewhere.
-   */
-  logprobs?: "model" | "sampled";
-  /**
-   * For servers that give no ids: the prompt goes as text and the answer's text is tokenised again.
-   * Those are not the sampled ids: completions say `retokenized`, and have NaN for log-probabilities.
-   */
-  viaText?: boolean;
-  /** More fields for the request's body; they win over ours. */
-  extraBody?: Record<string, unknown>;
-}
+import { withRetries } from "./retry.ts";
+import { addressOf, checkedSettings, type ServerOptions } from "./settings.ts";
 
 export interface ServerGenerator extends TextGenerator {
   /** Recorded on completions; to be raised by whoever gives the server new weights. */
@@ -165,44 +131,7 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
   }
 }
 
-function addressOf(baseUrl: string, path: string): string {
-  const valid = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
-  if (!valid)
-    throw new TypeError(
-      `createServerGenerator: baseUrl must be like http://127.0.0.1:8000/v1, got ${baseUrl}`,
-    );
-  return `${baseUrl.replace(/\/+$/, "")}/${path}`;
-}
-
-interface Settings extends RetryOptions {
-  concurrency: number;
-  timeout: number;
-}
-
-function checkedSettings(options: ServerOptions): Settings {
-  const settings: Settings = {
-    concurrency: options.concurrency ?? 64,
-    timeout: options.timeout ?? 120_000,
-    retries: options.retries ?? 4,
-    firstWait: options.firstWait ?? 500,
-    longestWait: options.longestWait ?? 60_000,
-  };
-  const require = (name: keyof Settings, holds: boolean, expected: string) => {
-    if (!holds)
-      throw new RangeError(
-        `createServerGenerator: ${name} must be ${expected}, got ${settings[name]}`,
-      );
-  };
-  const count = (value: number, least: number) => Number.isInteger(value) && value >= least;
-  require("concurrency", count(settings.concurrency, 1), "a whole number, 1 or more");
-  require("retries", count(settings.retries, 0), "a whole number, 0 or more");
-  // Node's timers take 31 bits.
-  for (const name of ["timeout", "firstWait", "longestWait"] as const)
-    require(name, settings[name] >= 1 && settings[name] < 2 ** 31, "milliseconds, 1 or more");
-  return settings;
-}
-
-/** The longest bias that servers take. */
+/** Servers take no bias beyond this. */
 const LARGEST_BIAS = 100;
 
 function requireSendable(request: GenerationRequest, tokenizer: Tokenizer | undefined): void {

@@ -7,12 +7,20 @@ import type { FilledSampling } from "../sampling.ts";
 import { ServerError } from "./errors.ts";
 import { emptyPiece, type Piece } from "./protocol.ts";
 
+/**
+ * Which distribution a server's log-probabilities are of. What cannot be known from them is NaN.
+ *
+ * model: the model's own (vLLM's default raw_logprobs, llama.cpp); tempered: after penalties, biases and
+ * temperature, before the filters (SGLang); sampled: the one that was drawn from (vLLM's
+ * processed_logprobs).
+ */
+export type LogprobKind = "model" | "tempered" | "sampled";
+
 export interface CollectedOptions {
   tokenizer: Tokenizer | undefined;
   /** Whether the answer's text is to be tokenised again. */
   retokenize: boolean;
-  /** What the server's log-probabilities are of. */
-  known: "model" | "sampled";
+  known: LogprobKind;
   weightsVersion: number;
 }
 
@@ -123,25 +131,31 @@ export class Collected {
     this.handedOut++;
   }
 
-  #token(id: number, logprob: number): SampledToken {
-    const other = isPlain(this.#sampling) ? logprob : Number.NaN;
-    if (this.#options.known === "sampled") return { id, logprob: other, sampledLogprob: logprob };
+  #token(id: number, value: number): SampledToken {
+    const { known } = this.#options;
+    const untempered = leavesLogits(this.#sampling);
+    const unfiltered = leavesTokens(this.#sampling);
+    const isModel = untempered && (known !== "sampled" || unfiltered);
+    const isSampled = unfiltered && (known !== "model" || untempered);
+    return {
+      id,
+      logprob: known === "model" || isModel ? value : Number.NaN,
+      sampledLogprob: this.#sampledLogprob(known === "sampled" || isSampled ? value : Number.NaN),
+    };
+  }
+
+  #sampledLogprob(value: number): number {
     // The most likely token is drawn with certainty.
-    const sampled = this.#sampling.temperature === 0 ? 0 : other;
-    return { id, logprob, sampledLogprob: sampled };
+    return this.#sampling.temperature === 0 && !this.#options.retokenize ? 0 : value;
   }
 }
 
-/** Whether tokens are drawn from the model's own distribution. */
-function isPlain(sampling: FilledSampling): boolean {
-  return (
-    sampling.temperature === 1 &&
-    sampling.topK === 0 &&
-    sampling.topP === 1 &&
-    sampling.minP === 0 &&
-    sampling.repetitionPenalty === 1 &&
-    sampling.minimumTokens === 0 &&
-    !sampling.bias?.size &&
-    !sampling.choices
-  );
+/** Whether the logits are used as the model gives them. */
+function leavesLogits({ temperature, repetitionPenalty, bias }: FilledSampling): boolean {
+  return temperature === 1 && repetitionPenalty === 1 && !bias?.size;
+}
+
+/** Whether every token can be drawn. */
+function leavesTokens({ topK, topP, minP, minimumTokens, choices }: FilledSampling): boolean {
+  return topK === 0 && topP === 1 && minP === 0 && minimumTokens === 0 && !choices;
 }

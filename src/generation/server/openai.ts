@@ -1,6 +1,7 @@
 /**
- * @file OpenAI's /v1/completions with the extensions that carry token ids (vLLM; SGLang and others in
- * part): ids go in as the prompt, and come out as `token_ids` or as "token_id:N" among the logprobs.
+ * @file OpenAI's /v1/completions with the extensions that carry token ids: they go in as the prompt, and
+ * come out as `token_ids` (vLLM, SGLang), as "token_id:N" among the logprobs (older vLLM), or beside
+ * each log-probability (llama.cpp).
  */
 import { ServerError } from "./errors.ts";
 import {
@@ -12,7 +13,6 @@ import {
   requireLogprobs,
   requireObject,
   unexpected,
-  unless,
 } from "./protocol.ts";
 
 /** Exact ids: what is sampled is what is returned. */
@@ -44,10 +44,12 @@ function commonBody(options: BodyOptions): Record<string, unknown> {
     temperature: sampling.temperature,
     top_p: sampling.topP,
     seed: options.seed,
-    ...unless(sampling.topK, 0, "top_k"),
-    ...unless(sampling.minP, 0, "min_p"),
-    ...unless(sampling.repetitionPenalty, 1, "repetition_penalty"),
-    ...unless(sampling.minimumTokens, 0, "min_tokens"),
+    // Said even where they change nothing: servers have defaults of their own (llama.cpp: top_k 40,
+    // min_p 0.05; vLLM: those of the model's generation_config.json). All of them know -1 as "all".
+    top_k: sampling.topK === 0 ? -1 : sampling.topK,
+    min_p: sampling.minP,
+    repetition_penalty: sampling.repetitionPenalty,
+    ...(sampling.minimumTokens > 0 && { min_tokens: sampling.minimumTokens }),
     ...(sampling.bias && { logit_bias: Object.fromEntries(sampling.bias) }),
     ...(sampling.stopStrings.length > 0 && { stop: sampling.stopStrings }),
     // Ours replace the model's own; servers add them to the model's own unless told.
@@ -104,12 +106,13 @@ function tokensOf(
     );
   }
   const found = requireObject(choice.logprobs, "choices[0].logprobs");
+  if (Array.isArray(found.content)) return tokensOfContent(found.content);
   const logprobs = requireLogprobs(found.token_logprobs, "choices[0].logprobs.token_logprobs");
   const spelled = idsFromNames(found.tokens);
   const ids = given ?? spelled;
   if (!ids)
     throw new ServerError(
-      'the server\'s answer has text but no token ids: expected choices[0].token_ids, or logprobs.tokens as "token_id:N" (vLLM does both). Text that is tokenised again is not what was sampled; for evaluation only, viaText: true allows it',
+      'the server\'s answer has text but no token ids: expected choices[0].token_ids, or logprobs.tokens as "token_id:N" (vLLM does both, newer SGLang the first). Text that is tokenised again is not what was sampled; for evaluation only, viaText: true allows it',
     );
   if (given && spelled && String(given) !== String(spelled))
     throw new ServerError("the server's answer: token_ids and logprobs.tokens differ");
@@ -118,6 +121,16 @@ function tokensOf(
       `the server's answer has ${ids.length} token ids and ${logprobs.length} log-probabilities; expected one each`,
     );
   return { ids, logprobs };
+}
+
+/** llama.cpp's form: [{ id, logprob, … }, …]. */
+function tokensOfContent(content: unknown[]): { ids: number[]; logprobs: number[] } {
+  const tokens = content.map((token) => requireObject(token, "choices[0].logprobs.content[]"));
+  const pick = (name: string) => tokens.map((token) => token[name]);
+  return {
+    ids: requireIds(pick("id"), "the ids in choices[0].logprobs.content"),
+    logprobs: requireLogprobs(pick("logprob"), "the logprobs in choices[0].logprobs.content"),
+  };
 }
 
 /** The ids of ["token_id:5", …]; null if they are not spelled so. */

@@ -54,15 +54,6 @@ export function emptyPiece(): Piece {
   };
 }
 
-/** A body has only what differs from the default: servers ignore what they do not know. */
-export function unless<Value>(
-  value: Value,
-  usual: Value,
-  name: string,
-): Record<string, Value> | null {
-  return value === usual ? null : { [name]: value };
-}
-
 export function requireObject(value: unknown, what: string): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw unexpected(`${what} must be an object`, value);

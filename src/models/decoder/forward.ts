@@ -43,6 +43,10 @@ export function hiddenStates(
       `a sequence of ${batch.longest} tokens is longer than the model's ` +
         `${config.maximumPositions} positions; cut it, or use a model with a longer context`,
     );
+  if (!Number.isInteger(layersPerSegment) || layersPerSegment < 0)
+    throw new RangeError(
+      `layersPerSegment: expected a whole number, 0 for no segments, got ${layersPerSegment}`,
+    );
   return tidy(() => {
     const { cos, sin } = packedAngles(config, batch, model.device);
     const step = layersPerSegment || config.layers;
@@ -53,9 +57,7 @@ export function hiddenStates(
         layersFrom(model, first, step, input, { cos, sin }, lengths, dropout);
       // All are inputs, not only x: a checkpoint keeps its inputs until it computes again.
       const inputs = [x, cos, sin, batch.cumulativeLengths] as const;
-      const y = layersPerSegment
-        ? checkpoint(segment as (...inputs: Tensor[]) => Tensor, inputs, { generators })
-        : segment(...inputs);
+      const y = layersPerSegment ? checkpoint(segment, inputs, { generators }) : segment(...inputs);
       x.dispose();
       x = y;
     }

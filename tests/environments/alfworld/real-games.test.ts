@@ -66,15 +66,17 @@ describe.skipIf(skipRealGames)("the real games", () => {
   });
 
   it("are all won by their walkthroughs at the last step; every fifth has no shorter plan", () => {
+    const failed: string[] = [];
     for (const [number, { id }] of library.entries.entries()) {
       const file = library.read(id);
       const game = gameOf(file);
-      expect([id, stepOfVictory(game, file.walkthrough)]).toEqual([id, file.walkthrough.length]);
+      if (stepOfVictory(game, file.walkthrough) !== file.walkthrough.length) failed.push(id);
       if (number % 5 !== 0) continue;
-      const plan = shortestPlan(game, game.start)!;
-      expect([id, plan.length]).toEqual([id, file.walkthrough.length]);
-      expect([id, stepOfVictory(game, plan)]).toEqual([id, plan.length]);
+      const plan = shortestPlan(game, game.start) ?? [];
+      if (plan.length !== file.walkthrough.length) failed.push(`${id}: ${plan}`);
+      if (stepOfVictory(game, plan) !== plan.length) failed.push(`${id}: ${plan}`);
     }
+    expect(failed).toEqual([]);
     expect(library.entries).toHaveLength(3693);
   }, 180_000);
 
@@ -100,7 +102,7 @@ describe.skipIf(skipRealGames)("the real games", () => {
         let observation = environment.reset(tasks.task(i));
         for (let step = 0; step < 50; step++) {
           const result = environment.step(expert.act(observation));
-          expect(result.admissible).toBe(true);
+          if (!result.admissible) throw new Error("the explorer did what cannot be done");
           if (result.won) won++;
           if (result.done) break;
           observation = result.observation;

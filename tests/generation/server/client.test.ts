@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest";
 import {
   createServerGenerator,
   type GenerationRequest,
+  type LogprobKind,
+  type SamplingOptions,
   type ServerOptions,
   stream,
 } from "../../../src/generation/index.ts";
@@ -53,6 +55,9 @@ describe("a request", () => {
       max_tokens: 4,
       temperature: 1,
       top_p: 1,
+      top_k: -1,
+      min_p: 0,
+      repetition_penalty: 1,
       seed: 11,
       logprobs: 1,
       return_token_ids: true,
@@ -95,14 +100,8 @@ describe("a request", () => {
     });
   });
 
-  it("does not pretend to know log-probabilities that the server does not tell", async () => {
+  it("that takes the most likely token draws it with certainty", async () => {
     const server = await fakeServer((response) => sendJson(response, answerOf(tokens)));
-    const tempered = { ...request, sampling: { maximumTokens: 4, temperature: 0.5 } };
-    const unknown = tokens.ids.map(() => Number.NaN);
-    const model = await connect(server.baseUrl).generate(tempered);
-    expect([model.logprobs, model.sampledLogprobs]).toEqual([tokens.logprobs, unknown]);
-    const sampled = await connect(server.baseUrl, { logprobs: "sampled" }).generate(tempered);
-    expect([sampled.logprobs, sampled.sampledLogprobs]).toEqual([unknown, tokens.logprobs]);
     const greedy = { ...request, sampling: { maximumTokens: 4, temperature: 0 } };
     expect((await connect(server.baseUrl).generate(greedy)).sampledLogprobs).toEqual([0, 0, 0]);
   });
@@ -122,6 +121,44 @@ describe("a request", () => {
       ["length", null],
       ["context", null],
     ]);
+  });
+
+  it.each<[LogprobKind, Partial<SamplingOptions>, boolean, boolean]>([
+    ["model", {}, true, true],
+    ["model", { temperature: 0.5 }, true, false],
+    ["model", { topP: 0.5 }, true, false],
+    ["tempered", {}, true, true],
+    ["tempered", { temperature: 0.5 }, false, true],
+    ["tempered", { topK: 5 }, true, false],
+    ["tempered", { topK: 5, temperature: 0.5 }, false, false],
+    ["sampled", {}, true, true],
+    ["sampled", { repetitionPenalty: 1.1 }, false, true],
+    ["sampled", { minP: 0.1 }, false, true],
+  ])(
+    "knows from %s log-probabilities with %o: the model's %s, the sampled %s",
+    async (kind, options, model, sampled) => {
+      const server = await fakeServer((response) => sendJson(response, answerOf(tokens)));
+      const generator = connect(server.baseUrl, { logprobs: kind });
+      const sampling = { maximumTokens: 4, ...options };
+      const completion = await generator.generate({ ...request, sampling });
+      const unknown = tokens.ids.map(() => Number.NaN);
+      expect(completion.logprobs).toEqual(model ? tokens.logprobs : unknown);
+      expect(completion.sampledLogprobs).toEqual(sampled ? tokens.logprobs : unknown);
+    },
+  );
+
+  it("understands llama.cpp, which has ids beside the log-probabilities", async () => {
+    const server = await fakeServer((response) => {
+      const content = tokens.ids.map((id, i) => ({
+        ...{ id, token: "?", bytes: [63], logprob: tokens.logprobs[i], top_logprobs: [] },
+      }));
+      const usage = { completion_tokens: 3 };
+      sendJson(response, {
+        choices: [{ text: "???", index: 0, logprobs: { content }, finish_reason: "stop" }],
+        usage,
+      });
+    });
+    expect(await connect(server.baseUrl).generate(request)).toMatchObject(tokens);
   });
 
   it("understands servers that spell ids only among the logprobs", async () => {
@@ -267,11 +304,12 @@ describe("a stream", () => {
   });
 
   it("that breaks after tokens were handed out is not asked again", async () => {
+    let breakOff = () => {};
     const server = await fakeServer((response) => {
+      breakOff = () => response.destroy();
       beginStream(response)({ choices: [choice({ ids: [40], logprobs: [-1] })] });
-      setTimeout(() => response.destroy(), 5);
     });
-    const onToken = () => {};
+    const onToken = () => breakOff();
     await expect(connect(server.baseUrl).generate({ ...request, onToken })).rejects.toThrow(
       /connection failed while reading the answer.*after 1 tokens were handed/,
     );
@@ -326,15 +364,12 @@ describe("a stream", () => {
 });
 
 describe("an end before the end", () => {
-  const never = async () => await fakeServer(() => {});
-
   it("by the signal is an answer: what was drawn until then", async () => {
-    const server = await never();
     const abort = new AbortController();
+    const server = await fakeServer(() => abort.abort());
     const generator = connect(server.baseUrl, { concurrency: 1 });
     const first = generator.generate({ ...request, signal: abort.signal });
     const waiting = generator.generate({ ...request, signal: abort.signal });
-    setTimeout(() => abort.abort(), 20);
     expect(await first).toMatchObject({ ids: [], finish: "abort" });
     expect(await waiting).toMatchObject({ ids: [], finish: "abort" });
     await server.received[0]!.closed;
@@ -351,10 +386,14 @@ describe("an end before the end", () => {
   });
 
   it("by close is an error, and nothing is answered afterwards", async () => {
-    const server = await never();
+    let arrived = () => {};
+    const arrival = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const server = await fakeServer(() => arrived());
     const generator = connect(server.baseUrl, { concurrency: 1 });
     const results = Promise.allSettled([generator.generate(request), generator.generate(request)]);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await arrival;
     await generator.close();
     for (const result of await results)
       expect(String((result as PromiseRejectedResult).reason)).toMatch(/was closed/);

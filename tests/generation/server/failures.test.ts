@@ -70,9 +70,8 @@ describe("what may pass is asked again", () => {
   });
 
   it("when nothing comes", async () => {
-    const { error, attempts } = await ask(() => {}, { timeout: 30, retries: 1 });
-    expect(error?.message).toMatch(/nothing came within 0.03 s while connecting/);
-    expect(attempts).toBe(2);
+    const { error } = await ask(() => {}, { timeout: 30, retries: 1 });
+    expect(error?.message).toMatch(/nothing came within 0.03 s .*after 2 attempts/);
   });
 
   it("when a stream falls silent", async () => {
@@ -81,9 +80,9 @@ describe("what may pass is asked again", () => {
         response.writeHead(200, { "content-type": "text/event-stream" });
         response.write(": alive\n\n");
       },
-      { timeout: 30, retries: 0, streaming: "always" },
+      { timeout: 300, retries: 0, streaming: "always" },
     );
-    expect(error?.message).toMatch(/nothing came within 0.03 s while reading/);
+    expect(error?.message).toMatch(/nothing came within 0.3 s/);
   });
 });
 

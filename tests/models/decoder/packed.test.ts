@@ -2,10 +2,13 @@
  * @file The packed forward pass: equal to the plain one for every family and option, and independent
  * of how sequences are put together.
  */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   byTokenBudget,
   hiddenStates,
+  loadModel,
   logits,
   type Model,
   type ModelConfig,
@@ -13,6 +16,7 @@ import {
   tokenOutputs,
 } from "../../../src/models/index.ts";
 import { cat, memory, noGrad, type Tensor, tensor, tidy } from "../../../src/torch/index.ts";
+import { GOLDEN, hasGolden } from "../files.ts";
 import { difference, plainLogits, randomSequences, smallConfig, smallModel } from "./support.ts";
 
 const made: Model[] = [];
@@ -129,9 +133,38 @@ describe("packing", () => {
     );
   });
 
+  it.each([-1, 0.5, Number.NaN])("refuses segments of %d layers", (layersPerSegment) => {
+    const own = model(config);
+    tidy(() =>
+      expect(() => logits(own, packSequences([[1]]), { layersPerSegment })).toThrow(
+        /layersPerSegment: expected a whole number/,
+      ),
+    );
+  });
+
   it("refuses ids that the vocabulary has not", () => {
     const own = model(config);
     tidy(() => expect(() => logits(own, packSequences([[1, 61]]))).toThrow(/range/));
+  });
+});
+
+describe.skipIf(!hasGolden)("golden rows, packed without their padding", () => {
+  it.each(hasGolden ? readdirSync(GOLDEN) : [])("%s", (name) => {
+    const golden = JSON.parse(readFileSync(join(GOLDEN, name, "golden.json"), "utf8")) as {
+      input_ids: number[][];
+      attention_mask: number[][];
+      logits: number[][][];
+    };
+    const own = loadModel(join(GOLDEN, name), { dtype: "float32" });
+    made.push(own);
+    const kept = <Value>(rows: Value[][]) =>
+      rows.map((row, i) => row.filter((_, k) => golden.attention_mask[i]![k] === 1));
+    noGrad(() =>
+      tidy(() => {
+        const computed = logits(own, packSequences(kept(golden.input_ids)));
+        expect(difference(computed, tensor(kept(golden.logits).flat()))).toBeLessThan(2e-5);
+      }),
+    );
   });
 });
 

@@ -2,7 +2,7 @@
 import { initializeProcessGroup } from "../../../src/torch/index.ts";
 import { say } from "./worker.ts";
 
-const group = initializeProcessGroup({ joinTimeoutMilliseconds: 30_000 });
+const group = initializeProcessGroup({ joinTimeoutMilliseconds: 60_000 });
 say("who", {
   rank: group.rank,
   worldSize: group.worldSize,

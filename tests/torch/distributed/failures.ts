@@ -6,11 +6,13 @@ import { ones, type ProcessGroup, tensor, tidy, zeros } from "../../../src/torch
 import { attempt, join, say, sleep } from "./worker.ts";
 
 const TIMEOUT = 1500;
+/** So much later that it is too late on a busy machine too. */
+const TOO_LATE = 3500;
 
 const failures: Record<string, (group: ProcessGroup) => void> = {
   "a rank never calls": (group) => {
     group.barrier();
-    if (group.rank === 3) sleep(TIMEOUT + 700);
+    if (group.rank === 3) sleep(TOO_LATE);
     group.allReduce(ones([3]));
   },
   "another shape": (group) => {
@@ -35,7 +37,7 @@ const failures: Record<string, (group: ProcessGroup) => void> = {
   },
   "nobody sends": (group) => {
     if (group.rank === 1) group.receive(2, 4);
-    else sleep(TIMEOUT + 700);
+    else sleep(TOO_LATE);
     group.barrier();
   },
   "received into another shape": (group) => {

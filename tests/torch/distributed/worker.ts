@@ -20,7 +20,7 @@ export function say(about: string, value: unknown): void {
 
 /** Groups of tests are impatient. */
 export function join(timeoutMilliseconds: number) {
-  return initializeProcessGroup({ timeoutMilliseconds, joinTimeoutMilliseconds: 30_000 });
+  return initializeProcessGroup({ timeoutMilliseconds, joinTimeoutMilliseconds: 60_000 });
 }
 
 export function attempt(body: () => void): Outcome {

@@ -28,9 +28,6 @@ const ways: Record<string, () => void> = {
   normal: () => {},
   exit: () => process.exit(3),
   "exit inside tidy": () => tidy(() => process.exit(3)),
-  "exit code": () => {
-    process.exitCode = 3;
-  },
   throw: () => {
     throw new Error("nobody catches this");
   },

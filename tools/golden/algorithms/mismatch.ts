@@ -33,7 +33,7 @@ export function mismatchCases({ name, in: fields, out }: GoldenCase): Report | u
   }
   const { weights, metrics } = importanceWeights(batch, {
     level: option as "token" | "sequence",
-    threshold: input.number("threshold", 2),
+    threshold: Number(fields.threshold ?? 2),
     normalize: variant === "batchnorm",
     countEmptyRows: true,
   });

@@ -29,18 +29,17 @@ export function stepCases(
     problems.push(
       ...compareNumbers("step_returns", Array.from(returns), out.step_returns as number[]),
     );
-  // The score stands on the last trained token of each row, as verl-agent's reward manager puts it.
-  const rewards = new Float64Array(rows.mask.length);
-  for (const [row, score] of input.list<number>("episode_return").entries()) {
-    const last = rows.mask.lastIndexOf(1, rows.offsets[row + 1]! - 1);
-    if (last >= rows.offsets[row]!) rewards[last] = score;
-  }
   const batch = {
     rows,
-    rewards,
+    rewards: new Float64Array(rows.mask.length),
     groups: input.list<string>("group"),
     trajectories,
-    steps: { spans, anchors: input.list("anchor_obs"), returns },
+    steps: {
+      spans,
+      anchors: input.list("anchor_obs"),
+      returns,
+      scores: input.numbers("episode_return"),
+    },
   };
   const mode = name.includes("mean_std_norm") ? "mean_std_norm" : "mean_norm";
   const ours =

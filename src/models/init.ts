@@ -1,0 +1,68 @@
+/**
+ * @file A new model folder: a tokenizer learned from text, and random weights that fit it.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type Dtype, Generator } from "../torch/index.ts";
+import { ModelFileError } from "./checkpoint/errors.ts";
+import type { ModelConfig } from "./config/model-config.ts";
+import { newModel } from "./decoder/model.ts";
+import { saveModel } from "./folder.ts";
+import { loadTokenizer } from "./tokenizer/files.ts";
+import { trainTokenizer, writeTokenizer } from "./tokenizer/train.ts";
+
+export interface InitOptions {
+  /** Sizes and family. Vocabulary and special tokens become the tokenizer's. */
+  config: ModelConfig;
+  /** What the tokenizer learns from. */
+  texts: Iterable<string>;
+  /** Tokens that it may have; a small text may give fewer. Default: the configuration's. */
+  vocabularySize?: number;
+  seed: number;
+  /** Dtype on disk. Default: float32. */
+  dtype?: Dtype;
+}
+
+/** Makes a model folder that transformers can read, where there was nothing; gives its config. */
+export function initModelFolder(folder: string, options: InitOptions): ModelConfig {
+  const {
+    config,
+    texts,
+    vocabularySize = config.vocabularySize,
+    seed,
+    dtype = "float32",
+  } = options;
+  requireNew(folder);
+  const trained = trainTokenizer(texts, { vocabularySize });
+  const parent = dirname(resolve(folder));
+  mkdirSync(parent, { recursive: true });
+  const tokenizerFolder = mkdtempSync(join(parent, ".tokenizer-"));
+  try {
+    writeTokenizer(tokenizerFolder, trained, { maximumLength: config.maximumPositions });
+    const { eosTokenId, padTokenId, bosTokenId } = loadTokenizer(tokenizerFolder);
+    const own: ModelConfig = {
+      ...config,
+      vocabularySize: trained.vocabularySize,
+      bosTokenId,
+      eosTokenIds: eosTokenId === null ? [] : [eosTokenId],
+      padTokenId,
+      dtype,
+    };
+    const model = newModel(own, new Generator(seed));
+    try {
+      saveModel(model, folder, { tokenizerFolder, dtype });
+    } finally {
+      model.dispose();
+    }
+    return own;
+  } finally {
+    rmSync(tokenizerFolder, { recursive: true, force: true });
+  }
+}
+
+/** A new model must not take the place of a trained one. */
+function requireNew(folder: string): void {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found && (!found.isDirectory() || readdirSync(folder).length > 0))
+    throw new ModelFileError(folder, "exists already; choose another folder, or remove it first");
+}
