@@ -50,7 +50,7 @@ function problemsOf(path: string, text: string, packages: readonly string[]): st
 function importsOf(code: string): string[] {
   const patterns = [
     /\b(?:import|export)\b[^"'`;()]*?\bfrom\s*["']([^"']+)["']/g,
-    /\bimport\s*["']([^"']+)["']/g,
+    /^\s*import\s*["']([^"']+)["']/gm,
     /\b(?:import|require)\s*\(\s*["'`]([^"'`]+)["'`]/g,
   ];
   return patterns.flatMap((pattern) => [...code.matchAll(pattern)].map((match) => match[1]!));

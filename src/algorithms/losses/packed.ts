@@ -5,14 +5,7 @@
  * put in by `where`, not by multiplication, so that neither a value nor a gradient of a token that
  * is not trained can be NaN, whatever the model says there.
  */
-import {
-  type Dtype,
-  fromTypedArray,
-  type Tensor,
-  tidy,
-  where,
-  zeros,
-} from "../../torch/index.ts";
+import { type Dtype, fromTypedArray, type Tensor, tidy, where, zeros } from "../../torch/index.ts";
 import { checkLength, NonFiniteError, type Numbers, type Rows, rowCount, rowOf } from "../rows.ts";
 
 /** [tokens] A tensor, or an array that becomes one. */
