@@ -2,8 +2,8 @@
  * @file A request's tokens do not depend on what else runs.
  *
  * The draws do not; the logits do in their last bits, because BLAS adds in another order when a batch
- * has another size. A draw changes with that only if its number lies within some 1e-7 of a border
- * (docs/generation.md has the measured rate), which does not happen in these cases.
+ * has another size. A draw changes with that only if two candidates of its race arrive within some 1e-6
+ * of each other (docs/generation.md has the measured rate), which does not happen in these cases.
  */
 import { afterAll, describe, expect, it } from "vitest";
 import {

@@ -71,7 +71,7 @@ describe("log-probabilities equal the training path's", () => {
     const { difference, drawn, statistics } = await playAll(model, 200, 400 * 8192);
     model.dispose();
     expect(drawn).toBeGreaterThan(3000);
-    expect(statistics.preemptions).toBeGreaterThan(100);
+    expect(statistics.preemptions).toBeGreaterThan(50);
     expect(statistics.cachedTokens).toBeGreaterThan(1000);
     expect(difference).toBeLessThan(1e-5);
     expect(memory().tensors).toBe(before);

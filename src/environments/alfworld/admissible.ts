@@ -2,10 +2,12 @@
  * @file Every command that is possible now, sorted.
  *
  * The groups below are in the order of their first words ("clean" before "close" before "cool" …), so
- * only the members of a group need sorting, and most groups are lists that are ready. What is possible
- * depends on the receptacles within reach and on what is held; states share what did not change, so the
- * list of an earlier visit is often still right, and is given again. JavaScript's own order of texts
- * is that of code points here (see byCodePoint in names.ts).
+ * only the members of a group need an order, and that follows from the order of names, which is known:
+ * no text is compared. (One name that begins another, "x 1" and "x 10", is followed by a space, which
+ * comes before every digit.)
+ *
+ * What is possible depends on the receptacles within reach and on what is held; states share what did
+ * not change, so the list of an earlier visit is often still right, and is given again.
  */
 import { CAN, type Game, IS } from "./game.ts";
 import { isAccessible } from "./rules.ts";
@@ -59,11 +61,8 @@ function listCommands(game: Game, state: State): readonly string[] {
   if (held >= 0) treat(game, held, here, before, "clean", CAN.beCleaned, IS.sink);
   turn(game, state, here, before, true);
   if (held >= 0) treat(game, held, here, before, "cool", CAN.beCooled, IS.fridge);
-  const first = before.length;
-  for (const receptacle of here) before.push(game.examineCommands[receptacle]!);
+  examine(game, held, here, before);
   if (held >= 0) {
-    before.push(`examine ${game.objectNames[held]}`);
-    sortFrom(before, first);
     treat(game, held, here, after, "heat", CAN.beHeated, IS.microwave);
   }
   after.push(...ALWAYS);
@@ -116,49 +115,65 @@ function move(game: Game, state: State, here: readonly number[], commands: strin
       commands.push(`move ${game.objectNames[state.held]} to ${game.receptacleNames[receptacle]}`);
 }
 
+function examine(game: Game, held: number, here: readonly number[], commands: string[]): void {
+  const name = held < 0 ? undefined : game.objectNames[held]!;
+  let listed = name === undefined;
+  for (const receptacle of here) {
+    if (!listed && name! < game.receptacleNames[receptacle]!) {
+      commands.push(`examine ${name}`);
+      listed = true;
+    }
+    commands.push(game.examineCommands[receptacle]!);
+  }
+  if (!listed) commands.push(`examine ${name}`);
+}
+
 function slice(game: Game, { held, location, places }: State, commands: string[]): void {
   if ((game.abilities[held]! & CAN.slice) === 0) return;
-  const first = commands.length;
-  for (const object of places[location]!)
-    if ((game.abilities[object]! & CAN.beSliced) !== 0)
-      commands.push(`slice ${game.objectNames[object]} with ${game.objectNames[held]}`);
-  sortFrom(commands, first);
+  const objects = places[location]!.filter(
+    (object) => (game.abilities[object]! & CAN.beSliced) !== 0,
+  );
+  for (const object of byRank(game, objects))
+    commands.push(`slice ${game.objectNames[object]} with ${game.objectNames[held]}`);
 }
 
 function take(game: Game, state: State, commands: string[]): void {
-  const first = commands.length;
-  let groups = 0;
+  /** Pairs of object and receptacle in the order of their names, as one number each. */
+  const pairs: number[] = [];
+  const count = game.receptacleIds.length;
   for (const receptacle of game.receptaclesAt[state.location]!) {
     if (!isAccessible(game, state, receptacle)) continue;
-    const ready = takeCommands(game, state, receptacle);
-    if (ready.length > 0) groups++;
-    for (const command of ready) commands.push(command);
+    for (const object of state.receptacles[receptacle]!.objects)
+      if ((game.abilities[object]! & CAN.beTaken) !== 0)
+        insert(pairs, game.objectRanks[object]! * count + game.receptacleRanks[receptacle]!);
   }
-  if (groups > 1) sortFrom(commands, first);
-}
-
-function takeCommands(game: Game, state: State, receptacle: number): readonly string[] {
-  const now = state.receptacles[receptacle]!;
-  now.takeCommands ??= now.objects
-    .filter((object) => (game.abilities[object]! & CAN.beTaken) !== 0)
-    .map((object) => `take ${game.objectNames[object]} from ${game.receptacleNames[receptacle]}`)
-    .sort();
-  return now.takeCommands;
+  for (const pair of pairs) {
+    const place = game.receptaclesInOrder[pair % count]!;
+    const thing = game.objectsInOrder[Math.floor(pair / count)]!;
+    commands.push(`take ${thing} from ${place}`);
+  }
 }
 
 function use(game: Game, state: State, commands: string[]): void {
-  const first = commands.length;
+  const lamps: number[] = [];
   for (const receptacle of game.receptaclesAt[state.location]!)
-    for (const object of state.receptacles[receptacle]!.objects) {
-      if ((game.abilities[object]! & CAN.beSwitched) === 0) continue;
-      const command = `use ${game.objectNames[object]}`;
-      if (commands.indexOf(command, first) < 0) commands.push(command);
-    }
-  sortFrom(commands, first);
+    for (const object of state.receptacles[receptacle]!.objects)
+      if ((game.abilities[object]! & CAN.beSwitched) !== 0 && !lamps.includes(object))
+        lamps.push(object);
+  for (const object of byRank(game, lamps)) commands.push(`use ${game.objectNames[object]}`);
 }
 
-/** Sorts the end of the list in place. */
-function sortFrom(commands: string[], first: number): void {
-  if (commands.length < first + 2) return;
-  for (const command of commands.splice(first).sort()) commands.push(command);
+function byRank(game: Game, objects: number[]): number[] {
+  if (objects.length < 2) return objects;
+  return objects.sort((a, b) => game.objectRanks[a]! - game.objectRanks[b]!);
+}
+
+/** Puts a number into its place in a short sorted list. */
+function insert(numbers: number[], number: number): void {
+  let place = numbers.length;
+  while (place > 0 && numbers[place - 1]! > number) {
+    numbers[place] = numbers[place - 1]!;
+    place--;
+  }
+  numbers[place] = number;
 }

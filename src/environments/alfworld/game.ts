@@ -43,6 +43,9 @@ export interface Game {
   readonly help: string;
   readonly objectIds: readonly string[];
   readonly objectNames: readonly string[];
+  /** The names in order, and the place of each object in that order. */
+  readonly objectsInOrder: readonly string[];
+  readonly objectRanks: readonly number[];
   /** Bits of CAN for each object. */
   readonly abilities: readonly number[];
   /** For each object what lies inside it: the objects' names as a list. */
@@ -55,6 +58,8 @@ export interface Game {
   readonly locations: readonly number[];
   /** 1 at [receptacle · objects + object] where the receptacle may hold the object. */
   readonly mayHold: Uint8Array;
+  readonly receptaclesInOrder: readonly string[];
+  readonly receptacleRanks: readonly number[];
   /** The receptacles at each location, by index. The last location is where the agent starts. */
   readonly receptaclesAt: readonly (readonly number[])[];
   /** The same, sorted by name. */
@@ -95,6 +100,8 @@ export function compileGame(problem: Problem, texts: GameTexts): Game {
   const names = displayNames([...objectIds, ...receptacleIds]);
   const objectNames = objectIds.map((id) => names.get(id)!);
   const receptacleNames = receptacleIds.map((id) => names.get(id)!);
+  const objectsInOrder = [...objectNames].sort(byCodePoint);
+  const receptaclesInOrder = [...receptacleNames].sort(byCodePoint);
 
   const startId = detached(theOnly(about("atlocation"), "the agent must be at one place")[2]!);
   const locationIds = [...new Set(about("receptacleatlocation").map((fact) => fact[2]!))]
@@ -126,6 +133,8 @@ export function compileGame(problem: Problem, texts: GameTexts): Game {
     help: texts.help,
     objectIds,
     objectNames,
+    objectsInOrder,
+    objectRanks: ranksIn(objectsInOrder, objectNames),
     abilities: abilitiesOf(objectIds, about),
     insides: insidesOf(objectIds, names, about),
     receptacleIds,
@@ -133,6 +142,8 @@ export function compileGame(problem: Problem, texts: GameTexts): Game {
     natures: naturesOf(receptacleIds, about),
     locations,
     mayHold: mayHoldOf(object, receptacle, about),
+    receptaclesInOrder,
+    receptacleRanks: ranksIn(receptaclesInOrder, receptacleNames),
     receptaclesAt,
     receptaclesByName: receptaclesAt.map((here) => [...here].sort(byName)),
     goToCommands: locationIds.map((_, here) =>
@@ -326,6 +337,11 @@ function sortedIndices(
 ): number[] {
   const indices = new Set((ids ?? []).map((id) => index.get(id)!));
   return [...indices].sort((a, b) => a - b);
+}
+
+function ranksIn(order: readonly string[], names: readonly string[]): number[] {
+  const place = indexOf(order);
+  return names.map((name) => place.get(name)!);
 }
 
 function indexOf(names: readonly string[]): Map<string, number> {

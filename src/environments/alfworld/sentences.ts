@@ -50,7 +50,11 @@ function descriptionOf(game: Game, state: State, receptacle: number): string {
   if (now.description !== undefined) return now.description;
   const name = game.receptacleNames[receptacle];
   const openable = (game.natures[receptacle]! & IS.openable) !== 0;
-  const objects = listed(now.objects.map((object) => `a ${game.objectNames[object]}`));
+  // Of closed ones, and many are, nothing is listed.
+  const objects =
+    openable && !now.opened
+      ? ""
+      : listed(now.objects.map((object) => `a ${game.objectNames[object]}`));
   now.description = !openable
     ? `On the ${name}, you see ${objects}.`
     : now.opened

@@ -9,9 +9,8 @@ export interface ReceptacleState {
   /** Sorted indices of the objects in it. An object may be in two receptacles at once. */
   readonly objects: readonly number[];
   readonly opened: boolean;
-  /** Texts about this receptacle in this state, made when first asked for. */
+  /** What it looks like in this state, made when first asked for. */
   description: string | undefined;
-  takeCommands: readonly string[] | undefined;
   /** The last lists of commands that began with this receptacle (see admissible.ts). */
   commandsEmptyHanded: Visit | undefined;
   commandsHolding: Visit | undefined;
@@ -22,7 +21,6 @@ export function receptacleState(objects: readonly number[], opened: boolean): Re
     objects,
     opened,
     description: undefined,
-    takeCommands: undefined,
     commandsEmptyHanded: undefined,
     commandsHolding: undefined,
   };
