@@ -2,7 +2,13 @@
  * @file One forward pass of the generation engine: the new tokens of many sequences at once, the
  * earlier ones from the cache.
  */
-import { attentionOutput, feedForward, type Model, project, rotaryAngles } from "../models/index.ts";
+import {
+  attentionOutput,
+  feedForward,
+  type Model,
+  project,
+  rotaryAngles,
+} from "../models/index.ts";
 import {
   arange,
   call,
