@@ -2,12 +2,15 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { SetupError } from "../../src/setup/errors.ts";
 import { takeFacts } from "../../src/setup/facts.ts";
 import { describeLibtorch } from "../../src/setup/libtorch.ts";
 import { locateAddon, stampPath, writeStamp } from "../../src/setup/stamp.ts";
 import { fakeLibtorch, temporaryFolder, writeFiles } from "./fakes.ts";
+
+// "undefined" below means no wish, whatever libtorch this suite itself runs with.
+beforeEach(() => vi.stubEnv("OPENMANUS_LIBTORCH", undefined));
 
 function stampFor(root: string) {
   const addon = join(root, "openmanus.node");

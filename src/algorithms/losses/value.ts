@@ -5,7 +5,7 @@
  *
  * Source: Schulman et al. 2017 (as in OpenAI's baselines); verl compute_value_loss.
  */
-import { type Tensor, tidy } from "../../torch/index.ts";
+import { type Tensor, tidy, where } from "../../torch/index.ts";
 import { checkRows } from "../rows.ts";
 import { type AggregationInput, aggregate } from "./aggregation.ts";
 import { maskedInput, type TokenValues } from "./packed.ts";
@@ -41,7 +41,10 @@ export function valueLoss(input: ValueLossInput, options: ValueLossOptions = {})
       : values;
     const unclipped = values.sub(returns).square();
     const clipped = clippedValues.sub(returns).square();
-    const loss = aggregate(unclipped.maximum(clipped).mul(0.5), input);
+    // Not `maximum`, which shares the gradient where both are equal: exactly at a bound the clamp's
+    // own gradient there depends on libtorch's version.
+    const larger = where(clipped.gt(unclipped), clipped, unclipped);
+    const loss = aggregate(larger.mul(0.5), input);
     return {
       loss,
       metrics: {
