@@ -77,7 +77,10 @@ void runDetached(const std::shared_ptr<Link>& link, const std::shared_ptr<Progre
 }  // namespace
 
 Group::Group(const GroupOptions& options) : options_(options) {
-  if (options_.world == 1) return;
+  if (options_.world == 1) {
+    sequence_ = 0;
+    return;
+  }
   if (!hasGloo()) connectGloo(nullptr, 0, 0, Milliseconds(0));  // throws, and says what to do
   if (options_.nccl && !hasNccl()) connectNccl(nullptr, 0, 0, Milliseconds(0));
   if (options_.rank == 0)
@@ -113,6 +116,9 @@ void Group::connect() {
   if (inTime && !verdict && !progress->error) {
     gloo_ = *gloo;
     nccl_ = *nccl;
+    // Nobody goes on before all are here: a rank that fails the group at once would otherwise fail
+    // the joining of those that still connect.
+    Operation(*this, Signature::of(OperationKind::kBarrier)).meet(/*always=*/true);
     return;
   }
   if (!verdict) {

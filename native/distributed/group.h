@@ -89,7 +89,7 @@ class Group {
   std::shared_ptr<Transport> nccl_;
   std::optional<Verdict> failed_;
   bool left_ = false;
-  int64_t sequence_ = 0;
+  int64_t sequence_ = -1;  // joining is collective number 0
 };
 
 }  // namespace openmanus

@@ -113,7 +113,7 @@ class Link {
   std::string signatures_;
   Clock::time_point heard_;  // when the coordinator last said anything
 
-  Activity activity_;
+  Activity activity_{-1};  // joining is collective number 0
   Clock::time_point activitySince_;
   bool activityChanged_ = false;
 

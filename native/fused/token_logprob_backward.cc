@@ -206,25 +206,28 @@ void token_logprob_backward(
           }
         });
 
-        // What they contribute to dweight's rows and to dhidden's.
-        const int64_t weight_items = dweight ? chunk.word_blocks() * columns : 0;
+        // What they contribute to dhidden's rows and to dweight's: the longer items first, so that
+        // no thread is left with a long one.
         const int64_t hidden_items = dhidden ? chunk.token_blocks() * columns : 0;
-        share_items(weight_items + hidden_items, [&](auto next) {
+        const int64_t weight_items = dweight ? chunk.word_blocks() * columns : 0;
+        share_items(hidden_items + weight_items, [&](auto next) {
           Scratch<T> sums(std::max(vocab_block, token_block) * column_row<T>);
           for (int64_t item; (item = next()) >= 0;) {
-            const bool is_weight = item < weight_items;
-            const int64_t number = is_weight ? item : item - weight_items;
-            const int64_t block = number / columns, column = number % columns * column_block;
-            if (is_weight)
-              sum_tiles<T>(
-                  chunk, true, block, column, hidden_strips, *weight_sums.place,
-                  (weight_sums.in_place() ? first_word : 0) + block * vocab_block,
-                  start > round || (weight_sums.in_place() && round > 0), sums);
-            else
+            if (item < hidden_items) {
+              const int64_t block = item % chunk.token_blocks();
+              const int64_t column = item / chunk.token_blocks() * column_block;
               sum_tiles<T>(
                   chunk, false, block, column, weight_strips, *hidden_sums.place,
                   (hidden_sums.in_place() ? start : start - round) + block * token_block,
                   first_word > 0, sums);
+            } else {
+              const int64_t block = (item - hidden_items) % chunk.word_blocks();
+              const int64_t column = (item - hidden_items) / chunk.word_blocks() * column_block;
+              sum_tiles<T>(
+                  chunk, true, block, column, hidden_strips, *weight_sums.place,
+                  (weight_sums.in_place() ? first_word : 0) + block * vocab_block,
+                  start > round || (weight_sums.in_place() && round > 0), sums);
+            }
           }
         });
       }

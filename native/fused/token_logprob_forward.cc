@@ -77,7 +77,7 @@ void token_logprob_forward(
   const int64_t chunk_size = token_chunk_size(depth);
   // The vocabulary is shared out too, for when there are few tokens. The number of slices depends
   // on the shape alone, so that results do not depend on the number of threads.
-  const int64_t slices = std::clamp<int64_t>(vocab / (8 * vocab_block), 1, 32);
+  const int64_t slices = std::clamp<int64_t>(vocab / (4 * vocab_block), 1, 32);
   const int64_t slice_size =
       ((vocab + slices - 1) / slices + vocab_block - 1) / vocab_block * vocab_block;
   Scratch<T> packed(chunk_size * depth), target_logits(chunk_size);
