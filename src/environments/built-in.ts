@@ -3,5 +3,6 @@
  */
 import { alfworld, household } from "./alfworld/index.ts";
 import type { WorldDefinition } from "./define.ts";
+import { maze } from "./maze/index.ts";
 
-export const BUILT_IN: readonly WorldDefinition[] = [alfworld, household];
+export const BUILT_IN: readonly WorldDefinition[] = [alfworld, household, maze];

@@ -4,6 +4,7 @@
  */
 import {
   EnvironmentError,
+  type Expert,
   type Json,
   type LocalEnvironment,
   type Observation,
@@ -64,12 +65,19 @@ export interface Answer<State> {
 /** A task of a world made with `defineEnvironment`: any of it may be left out. */
 export type TaskSketch = Partial<Pick<Task, "id" | "type" | "seed" | "data">>;
 
-export interface EnvironmentParts<State, Table extends OptionTable> {
-  readonly name: string;
+export interface EnvironmentParts<State, Table extends OptionTable>
+  extends LocalWorldParts<State, Table> {
   readonly aliases?: readonly string[];
   readonly summary: string;
   readonly maximumSteps: number;
   readonly options?: Table;
+}
+
+/** What the functions of a world are; `localWorld` makes a world of them. */
+export interface LocalWorldParts<State, Table extends OptionTable = Record<never, never>> {
+  readonly name: string;
+  /** Where its tasks come from, for people. */
+  readonly source?: string;
   /** For each split its tasks, or only how many there are: then they differ in their random numbers. */
   readonly splits: Readonly<Record<string, number | readonly TaskSketch[]>>;
   /** The state in which a task begins: plain data, or anything that nobody changes. */
@@ -81,6 +89,10 @@ export interface EnvironmentParts<State, Table extends OptionTable> {
   act(state: State, action: string, random: Random): Answer<State>;
   /** Actions that are known to solve the task: `env verify` replays them. */
   solution?(state: State, task: Task): readonly string[] | undefined;
+  /** The shortest actions that solve the task from here; `steps` were taken. Undefined if none do. */
+  plan?(state: State, task: Task, steps: number): readonly string[] | undefined;
+  /** A scripted policy that sees what an agent sees, for one episode. */
+  expert?(seed: number): Expert;
 }
 
 /**
@@ -98,32 +110,41 @@ export function defineEnvironment<State, const Table extends OptionTable = Recor
     summary,
     maximumSteps,
     options: parts.options ?? ({} as Table),
-    open(options): World<LocalEnvironment> {
-      const splits = Object.keys(parts.splits);
-      return {
-        name,
-        splits,
-        tasks(split) {
-          requireSplit(name, split, splits);
-          const listed = parts.splits[split]!;
-          return taskSet({
-            environment: name,
-            split,
-            length: typeof listed === "number" ? listed : listed.length,
-            task: (index) => ({
-              environment: name,
-              split,
-              id: `${split}/${index}`,
-              ...(typeof listed === "number" ? {} : listed[index]),
-            }),
-          });
-        },
-        environment: () => newEnvironment(parts, options),
-        ...(parts.solution && {
-          solution: (task: Task) => parts.solution!(startOf(parts, task, options), task),
+    open: (options) => localWorld(parts, options),
+  };
+}
+
+/** The same, for a world whose definition loads the functions only when it is opened. */
+export function localWorld<State, Table extends OptionTable = Record<never, never>>(
+  parts: LocalWorldParts<State, Table>,
+  options: OptionValues<Table>,
+): World<LocalEnvironment> {
+  const { name, source } = parts;
+  const splits = Object.keys(parts.splits);
+  return {
+    name,
+    ...(source !== undefined && { source }),
+    splits,
+    tasks(split) {
+      requireSplit(name, split, splits);
+      const listed = parts.splits[split]!;
+      return taskSet({
+        environment: name,
+        split,
+        length: typeof listed === "number" ? listed : listed.length,
+        task: (index) => ({
+          environment: name,
+          split,
+          id: `${split}/${index}`,
+          ...(typeof listed === "number" ? {} : listed[index]),
         }),
-      };
+      });
     },
+    environment: () => newEnvironment(parts, options),
+    ...(parts.solution && {
+      solution: (task: Task) => parts.solution!(startOf(parts, task, options), task),
+    }),
+    ...(parts.expert && { expert: (seed: number) => parts.expert!(seed) }),
   };
 }
 
@@ -138,7 +159,7 @@ interface Episode<State> {
 }
 
 function newEnvironment<State, Table extends OptionTable>(
-  parts: EnvironmentParts<State, Table>,
+  parts: LocalWorldParts<State, Table>,
   options: OptionValues<Table>,
   begun?: Episode<State>,
 ): LocalEnvironment {
@@ -157,7 +178,7 @@ function newEnvironment<State, Table extends OptionTable>(
         throw new EnvironmentError(name, "step() before reset(); call reset(task) first.");
       if (episode.end) return { ...episode.end, reward: 0 };
       const { task, state, steps } = episode;
-      const random = seededRandom(name, task.split, task.id, task.seed ?? 0, steps + 1);
+      const random = randomOf(name, task, steps + 1);
       const answer = guarded(name, `act (${shown(action)})`, () =>
         parts.act(state, action, random),
       );
@@ -182,20 +203,33 @@ function newEnvironment<State, Table extends OptionTable>(
       return result;
     },
     clone: () => newEnvironment(parts, options, episode),
+    ...(parts.plan && {
+      plan() {
+        if (!episode)
+          throw new EnvironmentError(name, "plan() before reset(); call reset(task) first.");
+        const { state, task, steps, end } = episode;
+        return end ? undefined : guarded(name, "plan", () => parts.plan!(state, task, steps));
+      },
+    }),
   };
 }
 
+/** The random numbers of a task's step; step 0 is its start. */
+export function randomOf(name: string, task: Task, step: number): Random {
+  return seededRandom(name, task.split, task.id, task.seed ?? 0, step);
+}
+
 function startOf<State, Table extends OptionTable>(
-  parts: EnvironmentParts<State, Table>,
+  parts: LocalWorldParts<State, Table>,
   task: Task,
   options: OptionValues<Table>,
 ): State {
-  const random = seededRandom(parts.name, task.split, task.id, task.seed ?? 0, 0);
+  const random = randomOf(parts.name, task, 0);
   return frozen(guarded(parts.name, "start", () => parts.start(task, random, options)));
 }
 
 function observation<State, Table extends OptionTable>(
-  parts: EnvironmentParts<State, Table>,
+  parts: LocalWorldParts<State, Table>,
   { state, instruction }: Episode<State>,
   { text, anchor = text, info = {} }: Pick<Answer<State>, "text" | "anchor" | "info">,
 ): Observation {

@@ -1,0 +1,49 @@
+/**
+ * @file The published transcripts of the smaller worlds, from the shared folder beside the repository.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parquetReadObjects } from "hyparquet";
+
+export interface Transcript {
+  /** "lmrlgym_maze_18": the number is the game's. */
+  readonly id: string;
+  readonly number: number;
+  /** What the world said and what the model answered to it, in turn. */
+  readonly turns: readonly { readonly said: string; readonly reply: string }[];
+}
+
+export function sharedFile(path: string): string {
+  return fileURLToPath(new URL(`../../../shared/${path}`, import.meta.url));
+}
+
+/** Test data that not everybody has; CI must have it. */
+export function isMissing(path: string): boolean {
+  return !existsSync(sharedFile(path)) && process.env.CI !== "true";
+}
+
+/** A parquet file's rows. */
+export async function rowsOf(path: string): Promise<Record<string, unknown>[]> {
+  const bytes = new Uint8Array(readFileSync(sharedFile(path)));
+  return parquetReadObjects({ file: bytes.buffer as ArrayBuffer });
+}
+
+/** The transcripts of a world's published files; validation rows are copies of training rows. */
+export async function transcripts(world: string, files: readonly string[]): Promise<Transcript[]> {
+  const found: Transcript[] = [];
+  for (const file of files)
+    for (const row of await rowsOf(`data/openmanus/${world}/${file}.parquet`)) {
+      const id = String(row.item_id);
+      const messages = (row.conversations as { from: string; value: string }[]).slice(2);
+      const turns = [];
+      for (let i = 0; i + 1 < messages.length; i += 2)
+        turns.push({ said: messages[i]!.value, reply: messages[i + 1]!.value });
+      found.push({ id, number: Number(/\d+$/.exec(id)?.[0]), turns });
+    }
+  return found;
+}
+
+/** What follows the first "Action:". */
+export function actionOf(reply: string): string {
+  return reply.slice(reply.indexOf("Action:") + "Action:".length).trim();
+}
