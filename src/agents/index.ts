@@ -1,0 +1,29 @@
+/**
+ * @file The door of the agents room: reply formats, histories, prompts, the agent.
+ */
+export { chosenAction, isAdmissible } from "./action.ts";
+export {
+  type Agent,
+  type AgentContext,
+  type AgentEpisode,
+  type AgentOptions,
+  type AgentReply,
+  type AgentStart,
+  createAgent,
+} from "./agent.ts";
+export type {
+  Field,
+  ParsedReply,
+  Problem,
+  ProblemKind,
+  ReplyFormat,
+  Situation,
+  ToolCall,
+  ToolDescription,
+} from "./formats/format.ts";
+export { defineFormat, FORMAT_NAMES, type FormatSketch, replyFormat } from "./formats/registry.ts";
+export type { History, HistoryOptions, PastStep } from "./history/history.ts";
+export { FileMemory } from "./history/memory.ts";
+export type { Summarizer } from "./history/summary.ts";
+export { BARE_PROMPTS, PROMPTS, type PromptParts, type Prompts } from "./prompts.ts";
+export { type AgentTool, runTool } from "./tools.ts";
