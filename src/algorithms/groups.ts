@@ -94,8 +94,13 @@ export function groupStatistics(scores: Float64Array, { counted }: Grouping): Gr
   const count = new Int32Array(counted.length);
   const mean = new Float64Array(counted.length);
   const deviation = new Float64Array(counted.length);
-  for (const [group, rows] of counted.entries()) {
-    const found = moments(rows.map((row) => scores[row]!));
+  // One array for all groups: a batch has thousands of them, and each array is garbage.
+  const largest = counted.reduce((most, rows) => Math.max(most, rows.length), 0);
+  const values = new Float64Array(largest);
+  for (let group = 0; group < counted.length; group++) {
+    const rows = counted[group]!;
+    for (let i = 0; i < rows.length; i++) values[i] = scores[rows[i]!]!;
+    const found = moments(values, undefined, rows.length);
     count[group] = found.count;
     mean[group] = found.mean;
     deviation[group] = Math.sqrt(found.variance);
@@ -118,11 +123,13 @@ export function normalizeByGroup(
   { divide, singleton, epsilon }: NormalizeOptions,
 ): Float64Array {
   const { count, mean, deviation } = groupStatistics(scores, grouping);
-  return scores.map((score, row) => {
+  const result = new Float64Array(scores.length);
+  for (let row = 0; row < scores.length; row++) {
     const group = grouping.groupOf[row]!;
-    if (count[group] === 1)
-      return singleton === "zero" ? 0 : divide ? score / (1 + epsilon) : score;
-    const centred = score - mean[group]!;
-    return divide ? centred / (deviation[group]! + epsilon) : centred;
-  });
+    const alone = count[group] === 1;
+    if (alone && singleton === "zero") continue;
+    const centred = scores[row]! - (alone ? 0 : mean[group]!);
+    result[row] = divide ? centred / ((alone ? 1 : deviation[group]!) + epsilon) : centred;
+  }
+  return result;
 }

@@ -131,7 +131,8 @@ export function sumPerRow({ offsets, mask }: Rows, values: Numbers): Float64Arra
   const sums = new Float64Array(offsets.length - 1);
   for (let row = 0; row < sums.length; row++) {
     let sum = 0;
-    for (let token = offsets[row]!; token < offsets[row + 1]!; token++)
+    const end = offsets[row + 1]!;
+    for (let token = offsets[row]!; token < end; token++)
       if (mask[token] === 1) sum += values[token]!;
     sums[row] = sum;
   }
@@ -153,8 +154,9 @@ export function scoresOf(who: string, rows: Rows, rewards: Numbers): Float64Arra
   checkLength(who, "the rewards", rewards.length, rows.mask.length);
   const scores = sumPerRow(rows, rewards);
   // A reward that is not finite makes its row's sum so: look for it only then.
-  const bad = scores.findIndex((score) => !Number.isFinite(score));
-  if (bad < 0) return scores;
+  let bad = 0;
+  while (bad < scores.length && Number.isFinite(scores[bad]!)) bad++;
+  if (bad === scores.length) return scores;
   checkTokens(who, "the reward", rewards, rows);
   throw new NonFiniteError(`${who}: the sum of rewards`, scores[bad]!, bad, -1);
 }

@@ -20,12 +20,16 @@ export interface Moments {
   variance: number;
 }
 
-/** Moments of the values where `mask` is 1, or of all. */
-export function moments(values: ArrayLike<number>, mask?: Uint8Array): Moments {
+/** Moments of the first `length` values, or all: of those where `mask` is 1, or each. */
+export function moments(
+  values: ArrayLike<number>,
+  mask?: Uint8Array,
+  length = values.length,
+): Moments {
   let first = 0;
   let count = 0;
   let sum = 0;
-  for (let i = 0; i < values.length; i++) {
+  for (let i = 0; i < length; i++) {
     if (mask !== undefined && mask[i] !== 1) continue;
     if (count++ === 0) first = values[i]!;
     sum += values[i]! - first;
@@ -34,7 +38,7 @@ export function moments(values: ArrayLike<number>, mask?: Uint8Array): Moments {
   const mean = first + sum / count;
   if (count === 1) return { count, mean, variance: 0 };
   let squares = 0;
-  for (let i = 0; i < values.length; i++)
+  for (let i = 0; i < length; i++)
     if (mask === undefined || mask[i] === 1) squares += (values[i]! - mean) ** 2;
   return { count, mean, variance: squares / (count - 1) };
 }

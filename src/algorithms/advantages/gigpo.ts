@@ -18,6 +18,7 @@ import {
   type Advantages,
   checkLength,
   checkPerRow,
+  type Id,
   type Ids,
   type Numbers,
   type Rows,
@@ -83,7 +84,8 @@ export function gigpo(input: GigpoInput, options: GigpoOptions = {}): Advantages
   const stepGrouping = groupRows("gigpo", returns.length, states.groupOf);
   const step = normalizeByGroup(returns, stepGrouping, { divide, singleton: "zero", epsilon });
 
-  const joint = episode.map((value, i) => value + weight * step[i]!);
+  const joint = new Float64Array(step.length);
+  for (let i = 0; i < joint.length; i++) joint[i] = episode[i]! + weight * step[i]!;
   const advantages = broadcastSteps(input.rows, spans, joint);
   return { advantages, returns: advantages };
 }
@@ -105,14 +107,18 @@ export function readSteps(who: string, input: GigpoInput) {
   checkLength(who, "anchors", steps.anchors.length, count);
   checkPerRow(who, "the step return", steps.returns, count);
   if (steps.scores) checkPerRow(who, "the episode score", steps.scores, count);
-  const ofRow = Array.from(steps.spans.row);
-  const groups = ofRow.map((row) => input.groups[row]!);
-  const trajectories = ofRow.map((row) => input.trajectories[row]!);
+  const groups: Id[] = [];
+  const trajectories: Id[] = [];
+  const scores = new Float64Array(steps.scores ?? count);
+  for (let step = 0; step < count; step++) {
+    const row = steps.spans.row[step]!;
+    groups.push(input.groups[row]!);
+    trajectories.push(input.trajectories[row]!);
+    if (!steps.scores) scores[step] = rowScores[row]!;
+  }
   return {
-    scores: steps.scores
-      ? Float64Array.from(steps.scores)
-      : Float64Array.from(ofRow, (row) => rowScores[row]!),
-    returns: Float64Array.from(steps.returns),
+    scores,
+    returns: new Float64Array(steps.returns),
     groups,
     trajectories,
     /** [steps] The groups, numbered. */

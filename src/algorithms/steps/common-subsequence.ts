@@ -59,8 +59,11 @@ export function boundedDistance(input: DistanceInput, state: Int32Array): number
   for (let word = 0; word < words; word++)
     state[word] = (ONES << between(prefix - word * BITS)) & ONES;
   const stop = a.length - suffix;
+  let passed = 0; // words left of the band: nothing changes there any more
+  let risen = 0; // zeros in them
   for (let row = prefix; row < stop; row++) {
     const from = row > aloneA ? ((row - aloneA) / BITS) | 0 : 0;
+    while (passed < from) risen += bitCount(~state[passed++]! & ONES);
     const to = Math.min(words, (((row + aloneB) / BITS) | 0) + 1);
     const offset = a[row]! * words;
     let carry = 0;
@@ -71,9 +74,16 @@ export function boundedDistance(input: DistanceInput, state: Int32Array): number
       carry = sum >> BITS;
       state[word] = (sum & ONES) | (before & ~matches);
     }
-    // Looking costs more than a row: only now and then.
-    if (((row - prefix) & 15) === 15 && !hope(state, words, row + 1, aloneA, aloneB))
-      return undefined;
+    // Looking costs as much as a row or two: only now and then. Is there a column, in the band, that
+    // could still be on the path? Left of the band are too few columns, right of it too few partners.
+    if (((row - prefix) & 15) !== 15 || row < aloneA) continue;
+    let length = risen;
+    let word = from;
+    for (; word < to; word++) {
+      length += bitCount(~state[word]! & ONES);
+      if (row + 1 - length <= aloneA && word * BITS - length <= aloneB) break;
+    }
+    if (word === to) return undefined;
   }
   const columns = b.length - suffix;
   let length = suffix;
@@ -81,23 +91,6 @@ export function boundedDistance(input: DistanceInput, state: Int32Array): number
     length += bitCount(~state[word]! & ONES & ~(ONES << between(columns - word * BITS)));
   if (a.length - length > aloneA || b.length - length > aloneB) return undefined;
   return a.length + b.length - 2 * length;
-}
-
-/** Whether some column could still be on the path after so many rows. */
-function hope(
-  state: Int32Array,
-  words: number,
-  rows: number,
-  aloneA: number,
-  aloneB: number,
-): boolean {
-  if (rows <= aloneA) return true;
-  let length = 0;
-  for (let word = 0; word < words; word++) {
-    length += bitCount(~state[word]! & ONES);
-    if (rows - length <= aloneA && word * BITS - length <= aloneB) return true;
-  }
-  return false;
 }
 
 /** As the number of a shift: a word has BITS bits. */

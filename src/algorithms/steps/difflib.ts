@@ -4,6 +4,9 @@
  *
  * In a b of 200 characters or more, a character that makes up more than 1 % of it is "popular": it
  * starts no block, though blocks grow over it (autojunk).
+ *
+ * Before it grows, a block is inside a run of characters of a that are indexed (in b, and not popular).
+ * So a run that is no longer than the best block so far is passed over: most are.
  */
 import type { EncodedText } from "./encoded-text.ts";
 
@@ -61,22 +64,28 @@ export function blockMatcher(longest: number): BlockMatcher {
     let bestA = aLow;
     let bestB = bLow;
     let best = 0;
-    row++; // matches of an earlier call end here
-    for (let i = aLow; i < aHigh; i++) {
-      row++;
-      const character = a[i]!;
-      // From the last place to the first, so that the row before is still there to be read.
-      for (let p = first[character + 1]! - 1; p >= first[character]!; p--) {
-        const j = places[p]!;
-        if (j >= bHigh) continue;
-        if (j < bLow) break;
-        const length = rows[j] === row - 1 ? lengths[j]! + 1 : 1;
-        lengths[j + 1] = length;
-        rows[j + 1] = row;
-        if (length < best || (length === best && bestA !== i - length + 1)) continue;
-        bestA = i - length + 1;
-        bestB = j - length + 1;
-        best = length;
+    let end = aLow;
+    for (let start = aLow; start < aHigh; start = end + 1) {
+      end = start;
+      while (end < aHigh && first[a[end]! + 1]! > first[a[end]!]!) end++;
+      if (end - start <= best) continue;
+      row++; // matches of an earlier run, or call, end here
+      for (let i = start; i < end; i++) {
+        row++;
+        const from = first[a[i]!]!;
+        // From the last place to the first, so that the row before is still there to be read.
+        for (let p = first[a[i]! + 1]! - 1; p >= from; p--) {
+          const j = places[p]!;
+          if (j >= bHigh) continue;
+          if (j < bLow) break;
+          const length = rows[j] === row - 1 ? lengths[j]! + 1 : 1;
+          lengths[j + 1] = length;
+          rows[j + 1] = row;
+          if (length < best || (length === best && bestA !== i - length + 1)) continue;
+          bestA = i - length + 1;
+          bestB = j - length + 1;
+          best = length;
+        }
       }
     }
     while (bestA > aLow && bestB > bLow && a[bestA - 1] === b[bestB - 1]) {

@@ -24,12 +24,9 @@ export function stepCount(spans: Spans): number {
 
 /** One step per row. */
 export function stepsOfRows({ offsets }: Rows): Spans {
-  const count = offsets.length - 1;
-  return {
-    row: Int32Array.from({ length: count }, (_, row) => row),
-    start: offsets.slice(0, count),
-    end: offsets.slice(1),
-  };
+  const row = new Int32Array(offsets.length - 1);
+  for (let step = 0; step < row.length; step++) row[step] = step;
+  return { row, start: offsets.slice(0, row.length), end: offsets.slice(1) };
 }
 
 /** One step per unbroken run of trained tokens. */
@@ -53,10 +50,10 @@ export function checkSpans(who: string, spans: Spans, rows: Rows): void {
   const count = stepCount(spans);
   checkLength(who, "the spans' start", spans.start.length, count);
   checkLength(who, "the spans' end", spans.end.length, count);
-  const order = Array.from({ length: count }, (_, step) => step);
-  order.sort((a, b) => spans.start[a]! - spans.start[b]! || spans.end[a]! - spans.end[b]!);
+  const order = inOrder(spans);
   let last = 0;
-  for (const step of order) {
+  for (let place = 0; place < count; place++) {
+    const step = order[place]!;
     const row = spans.row[step]!;
     const start = spans.start[step]!;
     const end = spans.end[step]!;
@@ -76,11 +73,31 @@ export function checkSpans(who: string, spans: Spans, rows: Rows): void {
   }
 }
 
+/** [steps] The steps by where they start; mostly they stand so already. */
+function inOrder(spans: Spans): Int32Array {
+  const { start, end } = spans;
+  const order = new Int32Array(start.length);
+  let sorted = true;
+  for (let step = 0; step < order.length; step++) {
+    order[step] = step;
+    if (step > 0 && (start[step - 1]! > start[step]! || end[step - 1]! > end[step]!))
+      sorted = false;
+  }
+  return sorted ? order : order.sort((a, b) => start[a]! - start[b]! || end[a]! - end[b]!);
+}
+
 /** [tokens] Each step's value on its trained tokens, 0 elsewhere. */
-export function broadcastSteps(rows: Rows, spans: Spans, values: Float64Array): Float64Array {
-  const result = new Float64Array(rows.mask.length);
-  for (let step = 0; step < values.length; step++)
-    for (let token = spans.start[step]!; token < spans.end[step]!; token++)
-      if (rows.mask[token] === 1) result[token] = values[step]!;
+export function broadcastSteps(
+  { mask }: Rows,
+  { start, end }: Spans,
+  values: Float64Array,
+): Float64Array {
+  const result = new Float64Array(mask.length);
+  for (let step = 0; step < values.length; step++) {
+    const value = values[step]!;
+    const stop = end[step]!;
+    for (let token = start[step]!; token < stop; token++)
+      if (mask[token] === 1) result[token] = value;
+  }
   return result;
 }
