@@ -4,5 +4,6 @@
 import { alfworld, household } from "./alfworld/index.ts";
 import type { WorldDefinition } from "./define.ts";
 import { maze } from "./maze/index.ts";
+import { wordle } from "./wordle/index.ts";
 
-export const BUILT_IN: readonly WorldDefinition[] = [alfworld, household, maze];
+export const BUILT_IN: readonly WorldDefinition[] = [alfworld, household, maze, wordle];
