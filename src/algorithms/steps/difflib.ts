@@ -6,7 +6,8 @@
  * starts no block, though blocks grow over it (autojunk).
  *
  * Before it grows, a block is inside a run of characters of a that are indexed (in b, and not popular).
- * So a run that is no longer than the best block so far is passed over: most are.
+ * So only runs that are longer than the best block so far are looked for, from their end: one character
+ * that is not indexed rules out every run over it, and most characters are never seen.
  */
 import type { EncodedText } from "./encoded-text.ts";
 
@@ -32,6 +33,10 @@ export function indexCharacters({ characters, histogram }: EncodedText): Charact
     if (histogram[character]! <= popular) places[next[character]!++] = place;
   }
   return { first, places };
+}
+
+function isIndexed(character: number, first: Int32Array): boolean {
+  return first[character + 1]! > first[character]!;
 }
 
 export interface BlockMatcher {
@@ -64,11 +69,15 @@ export function blockMatcher(longest: number): BlockMatcher {
     let bestA = aLow;
     let bestB = bLow;
     let best = 0;
-    let end = aLow;
-    for (let start = aLow; start < aHigh; start = end + 1) {
-      end = start;
-      while (end < aHigh && first[a[end]! + 1]! > first[a[end]!]!) end++;
-      if (end - start <= best) continue;
+    for (let start = aLow; start + best < aHigh; ) {
+      let at = start + best;
+      while (at >= start && isIndexed(a[at]!, first)) at--;
+      if (at >= start) {
+        start = at + 1;
+        continue;
+      }
+      let end = start + best + 1;
+      while (end < aHigh && isIndexed(a[end]!, first)) end++;
       row++; // matches of an earlier run, or call, end here
       for (let i = start; i < end; i++) {
         row++;
@@ -87,6 +96,7 @@ export function blockMatcher(longest: number): BlockMatcher {
           best = length;
         }
       }
+      start = end + 1;
     }
     while (bestA > aLow && bestB > bLow && a[bestA - 1] === b[bestB - 1]) {
       bestA--;

@@ -12,49 +12,70 @@ export interface EncodedText {
 
 export function encodeTexts(texts: readonly string[]): EncodedText[] {
   const alphabet: Alphabet = { size: 0, low: new Int32Array(0x10000).fill(-1), high: new Map() };
+  // One piece of memory for all: thousands of small ones are slow to get and to give back.
+  const room = new Int32Array(texts.reduce((sum, text) => sum + text.length, 0));
+  const units = new Uint16Array(texts.reduce((most, text) => Math.max(most, text.length), 0));
+  const bytes = Buffer.from(units.buffer);
+  let used = 0;
   const all = texts.map((text) => {
-    const points = codePoints(text);
-    const characters = new Int32Array(points.length);
-    renumber(points, characters, alphabet);
-    return characters;
+    const characters = room.subarray(used, used + text.length);
+    bytes.write(text, "utf16le");
+    const length = renumber(units, characters, alphabet);
+    used += length;
+    return characters.subarray(0, length);
   });
   const { size } = alphabet;
   return all.map((characters) => ({ characters, histogram: countCharacters(characters, size) }));
 }
 
-/** The numbers of code points: −1, or nothing, for those not seen yet. */
+/** The numbers of characters: −1, or nothing, for those not seen yet. */
 interface Alphabet {
   size: number;
-  /** Below 0x10000. */
+  /** Of one unit of UTF-16. */
   low: Int32Array;
+  /** Of two: both units, as one number. */
   high: Map<number, number>;
 }
 
-/** UTF-16 is copied in one go; only texts with surrogates have to be taken apart. */
-function codePoints(text: string): Uint16Array | Int32Array {
-  if (/[\ud800-\udfff]/.test(text))
-    return Int32Array.from(text, (character) => character.codePointAt(0)!);
-  const units = new Uint16Array(text.length);
-  Buffer.from(units.buffer).write(text, "utf16le");
-  return units;
+/** From UTF-16 to numbers of the alphabet; gives how many characters it were. */
+function renumber(units: Uint16Array, characters: Int32Array, alphabet: Alphabet): number {
+  const { low } = alphabet;
+  for (let i = 0; i < characters.length; i++) {
+    const unit = units[i]!;
+    if ((unit & 0xf800) === 0xd800) return renumberPairs(units, characters, alphabet, i);
+    let number = low[unit]!;
+    if (number < 0) {
+      number = alphabet.size++;
+      low[unit] = number;
+    }
+    characters[i] = number;
+  }
+  return characters.length;
 }
 
-function renumber(
-  points: Uint16Array | Int32Array,
+/** The same from place `from` on, where surrogates begin: two that make a pair are one character. */
+function renumberPairs(
+  units: Uint16Array,
   characters: Int32Array,
   alphabet: Alphabet,
-): void {
+  from: number,
+): number {
   const { low, high } = alphabet;
-  for (let i = 0; i < characters.length; i++) {
-    const point = points[i]!;
-    if (point < 0x10000) {
-      if (low[point]! < 0) low[point] = alphabet.size++;
-      characters[i] = low[point]!;
+  let count = from;
+  for (let i = from; i < characters.length; i++) {
+    const unit = units[i]!;
+    const next = i + 1 < characters.length ? units[i + 1]! : 0;
+    if (unit >> 10 === 0x36 && next >> 10 === 0x37) {
+      const pair = (unit << 16) | next;
+      if (!high.has(pair)) high.set(pair, alphabet.size++);
+      characters[count++] = high.get(pair)!;
+      i++;
     } else {
-      if (!high.has(point)) high.set(point, alphabet.size++);
-      characters[i] = high.get(point)!;
+      if (low[unit]! < 0) low[unit] = alphabet.size++;
+      characters[count++] = low[unit]!;
     }
   }
+  return count;
 }
 
 function countCharacters(characters: Int32Array, size: number): Int32Array {
