@@ -1,0 +1,37 @@
+/**
+ * @file The door of the rewards room: components, the composer, allocation to tokens.
+ */
+export {
+  ALLOCATIONS,
+  type Allocation,
+  type AllocationOptions,
+  allocateRewards,
+  stepRewards,
+} from "./allocation.ts";
+export {
+  type RewardComponent,
+  type RewardInput,
+  type RewardValue,
+  rewardFunction,
+} from "./component.ts";
+export {
+  consistency,
+  exploration,
+  format,
+  invalidActions,
+  klPenalty,
+  type LengthPenaltyOptions,
+  lengthPenalty,
+  repetition,
+  timePenalty,
+} from "./components/conduct.ts";
+export { type JudgeOptions, judge } from "./components/judge.ts";
+export { environment, goal, score } from "./components/outcome.ts";
+export {
+  type ComposedGroup,
+  type ComposedReward,
+  composeGroup,
+  type RewardComposer,
+  RewardError,
+  rewardComposer,
+} from "./composer.ts";

@@ -1,0 +1,136 @@
+/**
+ * @file From trajectories to the packed batch that is trained on: tokens of all rows behind each other,
+ * no padding, a mask on what the policy drew, and a table of the agent's segments.
+ *
+ * In the context `conversation` a row is an episode, in `steps` it is a turn. The ids are the recorded
+ * ones; nothing is encoded here.
+ */
+import { isWellFormed, type Trajectory, type Turn } from "./trajectory.ts";
+
+/** The agent's segments: one reply each. All arrays are [segments]. */
+export interface SegmentTable {
+  readonly row: Int32Array;
+  /** First token, counted over all rows. */
+  readonly start: Int32Array;
+  /** One past the last token. */
+  readonly end: Int32Array;
+  /** Index into `trajectories`. */
+  readonly trajectory: Int32Array;
+  /** The turn's number in its episode, from 0. */
+  readonly turn: Int32Array;
+  readonly anchors: readonly string[];
+  /** The world's reward of that step. */
+  readonly rewards: Float64Array;
+  /** 1: valid by the rule that the batch was made with. */
+  readonly valid: Uint8Array;
+}
+
+export interface Batch {
+  /** Where the rows stand, and which tokens were sampled. */
+  readonly rows: { readonly offsets: Int32Array; readonly mask: Uint8Array };
+  /** [tokens] */
+  readonly ids: Int32Array;
+  /** [tokens] Place in the row. */
+  readonly positions: Int32Array;
+  /** [tokens] As recorded, under the model; 0 where the mask is 0. */
+  readonly logprobs: Float64Array;
+  /** [tokens] As recorded, under the distribution that was drawn from; 0 where the mask is 0. */
+  readonly sampledLogprobs: Float64Array;
+  /** [rows] Index into `trajectories`. */
+  readonly trajectoryOf: Int32Array;
+  /** [rows] The turn in `steps`; 0 in `conversation`. */
+  readonly order: Int32Array;
+  readonly segments: SegmentTable;
+  readonly trajectories: readonly Trajectory[];
+}
+
+/** Which fact makes an action invalid. */
+export type ValidityRule = "form" | "admissible" | "both";
+
+export function isValidTurn(turn: Turn, rule: ValidityRule): boolean {
+  const formed = isWellFormed(turn);
+  // Where the world does not know, an action that could be read is taken for admissible.
+  const admissible = turn.action !== null && turn.admissible !== false;
+  if (rule === "form") return formed;
+  return rule === "admissible" ? admissible : formed && admissible;
+}
+
+export interface BatchOptions {
+  /** Default "both". */
+  readonly validity?: ValidityRule;
+}
+
+export function packTrajectories(
+  trajectories: readonly Trajectory[],
+  { validity = "both" }: BatchOptions = {},
+): Batch {
+  const pieces = trajectories.map(({ context, turns }) => ({
+    // Rows of turns: one row with all of them, or one row for each.
+    rows: context === "conversation" ? [turns] : turns.map((turn) => [turn]),
+  }));
+  const all = pieces.flatMap(({ rows }) => rows);
+  const segmentCount = all.reduce((sum, turns) => sum + turns.length, 0);
+  const lengths = all.map((turns) =>
+    turns.reduce((sum, { promptIds, reply }) => sum + promptIds.length + reply.ids.length, 0),
+  );
+  const tokens = lengths.reduce((sum, length) => sum + length, 0);
+
+  const offsets = new Int32Array(all.length + 1);
+  const mask = new Uint8Array(tokens);
+  const ids = new Int32Array(tokens);
+  const positions = new Int32Array(tokens);
+  const logprobs = new Float64Array(tokens);
+  const sampledLogprobs = new Float64Array(tokens);
+  const trajectoryOf = new Int32Array(all.length);
+  const order = new Int32Array(all.length);
+  const column = () => new Int32Array(segmentCount);
+  const segments = { row: column(), start: column(), end: column() };
+  const of = { trajectory: column(), turn: column() };
+  const anchors: string[] = [];
+  const rewards = new Float64Array(segmentCount);
+  const valid = new Uint8Array(segmentCount);
+
+  let at = 0;
+  let row = 0;
+  let segment = 0;
+  for (const [trajectory, { rows }] of pieces.entries()) {
+    let number = 0;
+    for (const turns of rows) {
+      trajectoryOf[row] = trajectory;
+      order[row] = number;
+      const begin = at;
+      for (const turn of turns) {
+        ids.set(turn.promptIds, at);
+        at += turn.promptIds.length;
+        const { reply } = turn;
+        ids.set(reply.ids, at);
+        logprobs.set(reply.logprobs, at);
+        sampledLogprobs.set(reply.sampledLogprobs, at);
+        mask.fill(1, at, at + reply.ids.length);
+        segments.row[segment] = row;
+        segments.start[segment] = at;
+        at += reply.ids.length;
+        segments.end[segment] = at;
+        of.trajectory[segment] = trajectory;
+        of.turn[segment] = number++;
+        anchors.push(turn.anchor);
+        rewards[segment] = turn.reward;
+        valid[segment] = isValidTurn(turn, validity) ? 1 : 0;
+        segment++;
+      }
+      for (let token = begin; token < at; token++) positions[token] = token - begin;
+      offsets[++row] = at;
+    }
+  }
+  return {
+    rows: { offsets, mask },
+    ids,
+    positions,
+    logprobs,
+    sampledLogprobs,
+    trajectoryOf,
+    order,
+    segments: { ...segments, ...of, anchors, rewards, valid },
+    trajectories,
+  };
+}

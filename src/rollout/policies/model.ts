@@ -1,0 +1,52 @@
+/**
+ * @file A model as a policy: in this process or behind a server.
+ */
+import { type ReplyFormat, replyFormat } from "../../agents/index.ts";
+import type { Observation } from "../../environments/index.ts";
+import type { SamplingOptions, TextGenerator } from "../../generation/index.ts";
+import type { Chat } from "../../models/index.ts";
+import type { Policy } from "./policy.ts";
+
+export interface ModelPolicyOptions {
+  readonly generator: TextGenerator;
+  readonly chat: Chat;
+  /** Tokens that fit into the model. */
+  readonly contextLength: number;
+  /** How replies are drawn; `maximumTokens` is a reply's longest length. */
+  readonly sampling: SamplingOptions;
+  /**
+   * Only replies that hold an admissible action, written in this format, can be drawn, where the world
+   * knows the actions. To be reported apart from free generation.
+   */
+  readonly constrain?: string | ReplyFormat;
+}
+
+export function modelPolicy(options: ModelPolicyOptions): Policy {
+  const { generator, chat, contextLength, sampling, constrain } = options;
+  const format = typeof constrain === "string" ? replyFormat(constrain) : constrain;
+  const stopTokens = sampling.stopTokens ?? [chat.endOfTurnId];
+  return {
+    chat,
+    contextLength,
+    replyTokens: sampling.maximumTokens,
+    source: "policy",
+    reply({ episode, prompt, observation, maximumTokens, seed, signal }) {
+      const choices = format && choicesOf(observation, format);
+      return generator.generate({
+        prompt,
+        sampling: { ...sampling, stopTokens, maximumTokens, ...(choices && { choices }) },
+        seed,
+        conversation: episode,
+        signal,
+      });
+    },
+    end: (episode) => generator.release(episode),
+  };
+}
+
+/** Undefined where the world knows no actions, or some have blanks that only the model can fill in. */
+function choicesOf({ admissible }: Observation, format: ReplyFormat): string[] | undefined {
+  if (!admissible || admissible.length === 0 || admissible.some((action) => action.includes("<")))
+    return undefined;
+  return admissible.map((action) => format.write(action));
+}

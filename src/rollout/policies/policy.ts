@@ -1,0 +1,35 @@
+/**
+ * @file The policy as an episode sees it: whatever continues a prompt with token ids.
+ */
+import type { Observation } from "../../environments/index.ts";
+import type { Completion } from "../../generation/index.ts";
+import type { Chat } from "../../models/index.ts";
+
+export interface ReplyRequest {
+  /** The episode's id: one request of an episode at a time. */
+  readonly episode: string;
+  /** Replies given before. */
+  readonly turn: number;
+  /** The whole context, in ids. */
+  readonly prompt: readonly number[];
+  /** What the agent sees: for scripted policies and constrained decoding. */
+  readonly observation: Observation;
+  /** Sampled tokens at most. */
+  readonly maximumTokens: number;
+  /** Of this turn. */
+  readonly seed: bigint;
+  readonly signal: AbortSignal;
+}
+
+export interface Policy {
+  readonly chat: Chat;
+  /** Tokens that fit into the model, prompt and reply together. */
+  readonly contextLength: number;
+  /** Tokens of one reply at most. */
+  readonly replyTokens: number;
+  /** Where the ids of replies come from. */
+  readonly source: "policy" | "scripted";
+  reply(request: ReplyRequest): Promise<Completion>;
+  /** The episode is over: gives back what was kept for it. */
+  end(episode: string): void;
+}

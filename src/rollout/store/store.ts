@@ -1,0 +1,187 @@
+/**
+ * @file The trajectory store: a folder with a file of JSON lines per iteration, appended to as episodes
+ * end.
+ *
+ * Crash-safe: a line counts when its end is written; a torn last line is cut off when the folder is
+ * opened again. Old files are compressed. The index (which episode stands where) is kept in memory, and
+ * made from the files.
+ */
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import type { EpisodeStatus, Trajectory } from "../trajectory.ts";
+import { compressLines, readLines, repairLines, type Span, settleCompression } from "./files.ts";
+import { fromLine, TrajectoryLineError, toLine } from "./line.ts";
+
+/** What the index knows of an episode. */
+export interface StoredEpisode extends Span {
+  readonly id: string;
+  readonly step: number;
+  readonly status: EpisodeStatus;
+  readonly won: boolean;
+  readonly reward: number;
+  readonly turns: number;
+  readonly type: string | undefined;
+  /** The file it stands in. */
+  readonly file: string;
+}
+
+export interface StoreOptions {
+  /** Iterations whose files stay uncompressed. Default 4. */
+  readonly uncompressed?: number;
+}
+
+export interface TrajectoryStore {
+  readonly folder: string;
+  /** Bytes of torn lines that were cut off when it was opened. */
+  readonly repaired: number;
+  /** In the order in which they were stored. */
+  episodes(): readonly StoredEpisode[];
+  append(trajectory: Trajectory): void;
+  /** Throws if there is no such episode. */
+  read(id: string): Trajectory;
+  /** Forgets iterations from this one on: a resumed run plays them again. */
+  truncate(step: number): void;
+  /** What was appended is on the disk after this. */
+  flush(): void;
+  close(): void;
+}
+
+const FILE = /^(\d{6,})\.jsonl(\.gz)?$/;
+
+export function openTrajectoryStore(folder: string, options: StoreOptions = {}): TrajectoryStore {
+  const { uncompressed = 4 } = options;
+  mkdirSync(folder, { recursive: true });
+  const index = new Map<string, StoredEpisode>();
+  let repaired = 0;
+  for (const file of dataFiles(folder)) {
+    if (file.endsWith(".jsonl")) repaired += repairLines(file);
+    for (const episode of indexOf(file)) index.set(episode.id, episode);
+  }
+  let current: { step: number; file: string; descriptor: number; size: number } | undefined;
+
+  function writer(step: number) {
+    if (current?.step === step) return current;
+    closeCurrent();
+    const file = join(folder, `${String(step).padStart(6, "0")}.jsonl`);
+    const descriptor = openSync(file, "a");
+    const size = statSync(file).size;
+    compressOld(step);
+    current = { step, file, descriptor, size };
+    return current;
+  }
+
+  function closeCurrent(): void {
+    if (!current) return;
+    fsyncSync(current.descriptor);
+    closeSync(current.descriptor);
+    current = undefined;
+  }
+
+  function compressOld(step: number): void {
+    for (const file of dataFiles(folder)) {
+      if (file.endsWith(".gz") || stepOf(file) > step - uncompressed) continue;
+      const compressed = compressLines(file);
+      for (const [id, episode] of index)
+        if (episode.file === file) index.set(id, { ...episode, file: compressed });
+    }
+  }
+
+  return {
+    folder,
+    repaired,
+    episodes: () => [...index.values()],
+    append(trajectory) {
+      const line = Buffer.from(`${toLine(trajectory)}\n`);
+      const target = writer(trajectory.step);
+      for (let written = 0; written < line.length; )
+        written += writeSync(target.descriptor, line, written);
+      const span = { offset: target.size, length: line.length - 1 };
+      target.size += line.length;
+      index.set(trajectory.id, entryOf(trajectory, target.file, span));
+    },
+    read(id) {
+      const episode = index.get(id);
+      if (!episode) throw new Error(`${folder}: there is no episode "${id}"`);
+      return readAt(episode);
+    },
+    truncate(step) {
+      closeCurrent();
+      for (const file of dataFiles(folder)) {
+        if (stepOf(file) < step) continue;
+        for (const [id, episode] of index) if (episode.file === file) index.delete(id);
+        rmSync(file);
+      }
+    },
+    flush() {
+      if (current) fsyncSync(current.descriptor);
+    },
+    close: closeCurrent,
+  };
+}
+
+/** Every trajectory of a file (.jsonl, .jsonl.gz) or of a store's folder, read one by one. */
+export function* readTrajectories(path: string): Generator<Trajectory> {
+  const files = /\.jsonl(\.gz)?$/.test(path) ? [path] : dataFiles(path, false);
+  for (const file of files) {
+    const { bytes, spans } = readLines(file);
+    for (const span of spans) yield parsed(file, bytes, span);
+  }
+}
+
+/** The data files of a folder in the order of their steps. `settle` mends what a crash left. */
+function dataFiles(folder: string, settle = true): string[] {
+  const names = readdirSync(folder).filter((name) => FILE.test(name));
+  if (settle) for (const name of names) settleCompression(join(folder, name.replace(/\.gz$/, "")));
+  const left = settle ? readdirSync(folder).filter((name) => FILE.test(name)) : names;
+  return left.sort((a, b) => stepOf(a) - stepOf(b)).map((name) => join(folder, name));
+}
+
+function stepOf(file: string): number {
+  return Number(FILE.exec(basename(file))![1]);
+}
+
+function indexOf(file: string): StoredEpisode[] {
+  const { bytes, spans } = readLines(file);
+  return spans.map((span) => entryOf(parsed(file, bytes, span), file, span));
+}
+
+function readAt(episode: StoredEpisode): Trajectory {
+  const { bytes } = readLines(episode.file);
+  return parsed(episode.file, bytes, episode);
+}
+
+function parsed(file: string, bytes: Buffer, { offset, length }: Span): Trajectory {
+  try {
+    return fromLine(bytes.toString("utf8", offset, offset + length));
+  } catch (error) {
+    if (!(error instanceof TrajectoryLineError)) throw error;
+    throw new TrajectoryLineError(
+      `${file}, at byte ${offset}: ${error.message}. The line was altered; take it out of the file.`,
+    );
+  }
+}
+
+function entryOf(trajectory: Trajectory, file: string, { offset, length }: Span): StoredEpisode {
+  const { id, step, status, won, reward, turns, task } = trajectory;
+  return {
+    id,
+    step,
+    status,
+    won,
+    reward,
+    turns: turns.length,
+    type: task.type,
+    file,
+    offset,
+    length,
+  };
+}
