@@ -41,11 +41,11 @@ export const PROMPTS: Prompts = {
       instruction,
     ),
   turn: ({ turn, task, observation, admissible }) =>
-    paragraphs(turn === 0 && task && `Your task: ${task}`, observation, listed(admissible)),
+    paragraphs(turn === 0 && stated(task, observation), observation, listed(admissible)),
   step: ({ world, task, history, turn, turns, observation, admissible, instruction }) =>
     paragraphs(
       `You are an agent in a text world. ${world}`,
-      task && `Your task: ${task}`,
+      turn === 0 ? stated(task, observation) : task && `Your task: ${task}`,
       history,
       `Turn ${turn + 1} of ${turns}. You see:\n${observation}`,
       listed(admissible),
@@ -60,11 +60,20 @@ export const PROMPTS: Prompts = {
 export const BARE_PROMPTS: Prompts = {
   system: () => "",
   turn: ({ turn, task, observation, admissible }) =>
-    [turn === 0 && task, observation, admissible?.join("\n")].filter(Boolean).join("\n"),
+    [turn === 0 && stated(task, observation), observation, admissible?.join("\n")]
+      .filter(Boolean)
+      .join("\n"),
   step: ({ task, history, observation, admissible }) =>
-    [task, history, observation, admissible?.join("\n")].filter(Boolean).join("\n"),
+    [stated(task, observation), history, observation, admissible?.join("\n")]
+      .filter(Boolean)
+      .join("\n"),
   unread: () => "?",
 };
+
+/** The task, unless the observation says it in the same words. */
+function stated(task: string, observation: string): string {
+  return task === "" || observation.includes(task) ? "" : `Your task: ${task}`;
+}
 
 function listed(admissible: readonly string[] | undefined): string {
   return admissible && admissible.length > 0 ? `You can: ${admissible.join(" | ")}` : "";

@@ -24,6 +24,8 @@ export interface WorldDefinition<Table extends OptionTable = OptionTable> {
   readonly aliases?: readonly string[];
   /** One sentence for `env list`. */
   readonly summary: string;
+  /** What an agent is told of it, before anything else: a sentence or two. The summary unless said. */
+  readonly briefing?: string;
   /** How many steps an episode usually has. */
   readonly maximumSteps: number;
   /** The kinds of task, where there are kinds. */
@@ -69,6 +71,7 @@ export interface EnvironmentParts<State, Table extends OptionTable>
   extends LocalWorldParts<State, Table> {
   readonly aliases?: readonly string[];
   readonly summary: string;
+  readonly briefing?: string;
   readonly maximumSteps: number;
   readonly options?: Table;
 }
@@ -103,11 +106,12 @@ export interface LocalWorldParts<State, Table extends OptionTable = Record<never
 export function defineEnvironment<State, const Table extends OptionTable = Record<never, never>>(
   parts: EnvironmentParts<State, Table>,
 ): WorldDefinition<Table> {
-  const { name, aliases, summary, maximumSteps } = parts;
+  const { name, aliases, summary, briefing, maximumSteps } = parts;
   return {
     name,
     ...(aliases && { aliases }),
     summary,
+    ...(briefing !== undefined && { briefing }),
     maximumSteps,
     options: parts.options ?? ({} as Table),
     open: (options) => localWorld(parts, options),

@@ -46,7 +46,9 @@ export function rewardComposer(components: readonly RewardComponent[]): RewardCo
   return {
     components,
     async compose(input) {
-      const values = await Promise.all(components.map((component) => valueOf(component, input)));
+      const values = await Promise.all(
+        components.map((component) => componentValue(component, input)),
+      );
       const turns = new Float64Array(input.trajectory.turns.length);
       const breakdown: Record<string, number> = {};
       let episode = 0;
@@ -69,7 +71,10 @@ export function rewardComposer(components: readonly RewardComponent[]): RewardCo
   };
 }
 
-async function valueOf(component: RewardComponent, input: RewardInput): Promise<RewardValue> {
+async function componentValue(
+  component: RewardComponent,
+  input: RewardInput,
+): Promise<RewardValue> {
   const { trajectory } = input;
   const fail = (reason: string, cause?: unknown): never => {
     throw new RewardError(trajectory.id, component.name, reason, { cause });

@@ -4,6 +4,7 @@
  *
  * What an episode does depends on (run seed, step, task, member) only, whatever runs beside it.
  */
+import { setMaxListeners } from "node:events";
 import type { Agent } from "../agents/index.ts";
 import type { Environment, Task, World } from "../environments/index.ts";
 import { accountOf, type RolloutAccount } from "./account.ts";
@@ -62,6 +63,7 @@ export async function collect(options: CollectOptions): Promise<Collection> {
   checkCounts(options);
   const begun = performance.now();
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
   const stop = () => stopping.abort(options.signal?.reason);
   if (options.signal?.aborted) stop();
   options.signal?.addEventListener("abort", stop, { once: true });

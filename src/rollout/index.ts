@@ -29,11 +29,11 @@ export {
   toDocumentMessages,
   writeParquet,
 } from "./store/export.ts";
+export type { StoredEpisode } from "./store/index-file.ts";
 export { fromLine, TrajectoryLineError, toLine } from "./store/line.ts";
 export {
   openTrajectoryStore,
   readTrajectories,
-  type StoredEpisode,
   type StoreOptions,
   type TrajectoryStore,
 } from "./store/store.ts";

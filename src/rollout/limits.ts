@@ -1,6 +1,7 @@
 /**
  * @file How long an episode may take, in turns, tokens, failures and seconds.
  */
+import { setMaxListeners } from "node:events";
 
 export interface EpisodeLimits {
   /** Replies at most. */
@@ -36,6 +37,8 @@ export interface Deadline {
 /** Follows `outer`, and aborts by itself after so many seconds. */
 export function deadline(seconds: number | undefined, outer: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
+  // Everything that an episode waits for listens to it, and hundreds of episodes to one run's.
+  setMaxListeners(0, controller.signal, ...(outer ? [outer] : []));
   let expired = false;
   const stop = () => controller.abort(outer?.reason);
   if (outer?.aborted) stop();

@@ -64,9 +64,15 @@ const roomOptions = {
   },
 } as const;
 
+/** What an agent is told of the household before anything else. */
+const BRIEFING =
+  "You are in a room of a household. You walk to places, open and close them, take and put things, " +
+  "use, examine, clean, heat and cool them; what you have not looked at, you do not see.";
+
 export const household = defineWorld({
   name: "household",
   summary: "household tasks in rooms of our own: any number of games, nothing to download",
+  briefing: BRIEFING,
   maximumSteps: 50,
   types: TASK_TYPES,
   options: { types, winReward, ...roomOptions },
@@ -85,6 +91,7 @@ export const alfworld = defineWorld({
   name: "alfworld",
   aliases: ["alfworld/AlfredTWEnv", "AlfredTWEnv"],
   summary: "ALFWorld's household tasks, in its own game files or in built-in ones",
+  briefing: BRIEFING,
   maximumSteps: 50,
   types: TASK_TYPES,
   options: {

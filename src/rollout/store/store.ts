@@ -3,8 +3,8 @@
  * end.
  *
  * Crash-safe: a line counts when its end is written; a torn last line is cut off when the folder is
- * opened again. Old files are compressed. The index (which episode stands where) is kept in memory, and
- * made from the files.
+ * opened again. Old files are compressed, and have their index (which episode stands where) beside them;
+ * those of the others are made from the lines when the folder is opened.
  */
 import {
   closeSync,
@@ -17,22 +17,9 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import type { EpisodeStatus, Trajectory } from "../trajectory.ts";
+import type { Trajectory } from "../trajectory.ts";
 import { compressLines, readLines, repairLines, type Span, settleCompression } from "./files.ts";
 import { fromLine, TrajectoryLineError, toLine } from "./line.ts";
-
-/** What the index knows of an episode. */
-export interface StoredEpisode extends Span {
-  readonly id: string;
-  readonly step: number;
-  readonly status: EpisodeStatus;
-  readonly won: boolean;
-  readonly reward: number;
-  readonly turns: number;
-  readonly type: string | undefined;
-  /** The file it stands in. */
-  readonly file: string;
-}
 
 export interface StoreOptions {
   /** Iterations whose files stay uncompressed. Default 4. */
@@ -64,7 +51,7 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
   let repaired = 0;
   for (const file of dataFiles(folder)) {
     if (file.endsWith(".jsonl")) repaired += repairLines(file);
-    for (const episode of indexOf(file)) index.set(episode.id, episode);
+    for (const episode of readIndex(file) ?? indexOf(file)) index.set(episode.id, episode);
   }
   let current: { step: number; file: string; descriptor: number; size: number } | undefined;
 
@@ -90,8 +77,11 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
     for (const file of dataFiles(folder)) {
       if (file.endsWith(".gz") || stepOf(file) > step - uncompressed) continue;
       const compressed = compressLines(file);
-      for (const [id, episode] of index)
-        if (episode.file === file) index.set(id, { ...episode, file: compressed });
+      const moved = [...index.values()]
+        .filter((episode) => episode.file === file)
+        .map((episode) => ({ ...episode, file: compressed }));
+      for (const episode of moved) index.set(episode.id, episode);
+      writeIndex(compressed, moved);
     }
   }
 
@@ -119,6 +109,7 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
         if (stepOf(file) < step) continue;
         for (const [id, episode] of index) if (episode.file === file) index.delete(id);
         rmSync(file);
+        removeIndex(file);
       }
     },
     flush() {
