@@ -2,12 +2,9 @@
  * @file Games in a tar, which can only be read from beginning to end: all are read at once and kept
  * compactly, some 7 KB each.
  */
-import { createReadStream, readFileSync } from "node:fs";
-import type { Readable } from "node:stream";
-import { createGunzip, deflateRawSync, inflateRawSync } from "node:zlib";
-import { ArchiveError } from "../archive/error.ts";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { tarBytes } from "../archive/files.ts";
 import { tarFiles } from "../archive/tar.ts";
-import { decompressXz } from "../archive/xz.ts";
 import { EnvironmentError } from "../environment.ts";
 import { GameError, naming } from "./errors.ts";
 import { type GameFile, LARGEST_GAME_FILE, readGameFile } from "./game-file.ts";
@@ -24,7 +21,7 @@ export async function openTar(path: string): Promise<Library> {
   const entries: Entry[] = [];
   let leftOut = 0;
   for await (const { path: inner, bytes } of tarFiles(
-    bytesOf(path),
+    tarBytes(path),
     isGamePath,
     LARGEST_GAME_FILE,
   )) {
@@ -48,24 +45,6 @@ export async function openTar(path: string): Promise<Library> {
       return naming(`${path}/${id}`, () => unpacked(game));
     },
   };
-}
-
-function bytesOf(path: string): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
-  if (path.endsWith("xz")) return decompressXz(readFileSync(path));
-  const file = createReadStream(path, { highWaterMark: 1 << 20 });
-  return path.endsWith(".tar") ? file : decompressGzip(file);
-}
-
-async function* decompressGzip(file: Readable): AsyncGenerator<Uint8Array> {
-  const unzipped = createGunzip();
-  file.on("error", (error) => unzipped.destroy(error));
-  try {
-    yield* file.pipe(unzipped) as AsyncIterable<Uint8Array>;
-  } catch (error) {
-    throw new ArchiveError(`it is damaged, or not gzip (${(error as Error).message}).`);
-  } finally {
-    file.destroy();
-  }
 }
 
 function packed(bytes: Uint8Array): Packed {
