@@ -19,6 +19,7 @@ import {
 import { basename, join } from "node:path";
 import type { Trajectory } from "../trajectory.ts";
 import { compressLines, readLines, repairLines, type Span, settleCompression } from "./files.ts";
+import { readIndex, removeIndex, type StoredEpisode, writeIndex } from "./index-file.ts";
 import { fromLine, TrajectoryLineError, toLine } from "./line.ts";
 
 export interface StoreOptions {
