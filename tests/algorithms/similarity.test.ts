@@ -66,6 +66,46 @@ describe("the distance", () => {
   });
 });
 
+describe("the distance of texts with a common origin", () => {
+  it("is found when exactly so much is allowed, and not when it is one less", () => {
+    // Long enough for several words of bits and several looks at the band; edits move it to either side.
+    const edits = fc.array(
+      fc.tuple(fc.nat(), fc.nat({ max: 40 }), fc.string({ unit: fc.constantFrom(..."aekq 1") })),
+      { maxLength: 12 },
+    );
+    const origin = fc.string({
+      unit: fc.constantFrom(..."ae kt,1"),
+      minLength: 1,
+      maxLength: 500,
+      size: "max",
+    });
+    const edited = (text: string, changes: [number, number, string][]) =>
+      changes.reduce((now, [place, cut, insert]) => {
+        const at = place % (now.length + 1);
+        return now.slice(0, at) + insert + now.slice(at + cut);
+      }, text);
+    fc.assert(
+      fc.property(origin, edits, edits, (text, changesA, changesB) => {
+        const [a, b] = [edited(text, changesA), edited(text, changesB)];
+        const plain = plainDistance(a, b);
+        const { distance } = textMatcher([a, b]);
+        expect(distance(0, 1, plain)).toBe(plain);
+        expect(distance(0, 1, plain + 31)).toBe(plain);
+        if (plain > 0) expect(distance(0, 1, plain - 1)).toBeUndefined();
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("counts code points: a pair of surrogates is one, a lone one too", () => {
+    const { distance, ratio } = textMatcher(["a\u{1f600}b", "ab", "a\ud83db", "\u{1f601}\ud83d"]);
+    expect(distance(0, 1, 9)).toBe(1);
+    expect(distance(0, 2, 9)).toBe(2);
+    expect(distance(2, 3, 9)).toBe(3);
+    expect(ratio(0, 1)).toBe(4 / 5);
+  });
+});
+
 describe("grouping", () => {
   it("is greedy against the first of each group, as if done plainly", () => {
     fc.assert(

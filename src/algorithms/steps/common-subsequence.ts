@@ -2,11 +2,13 @@
  * @file The distance of two texts: how many characters of both their longest common subsequence leaves
  * without a partner. Computed bit by bit, in a band around the diagonal, and given up early.
  *
- * If a is to have at most `aloneA` characters without a partner and b at most `aloneB`, partners are
- * never further apart than that (−aloneA ≤ j − i ≤ aloneB): only that band is computed. And wherever
- * the path goes through row i, at column j, neither i nor j may be more than that ahead of the
- * subsequence so far; when no column is left, neither is hope. Texts that differ are mostly told apart
- * in their first quarter. What both begin and end with is partnered without looking.
+ * a may have at most `aloneA` characters without a partner and b at most `aloneB`. So a path through the
+ * table (row i: characters of a, column j: of b, L: length of the subsequence so far) is at no time where
+ * i − L > aloneA or j − L > aloneB. Only words with columns where it could be are computed, a band that
+ * is looked at anew every 16 rows; when it is empty, so is hope, and texts that differ are mostly told
+ * apart in their first quarter. L never grows by more than one per row or column: columns that were left
+ * behind stay so, and the band's right end never goes back. What both texts begin and end with is
+ * partnered without looking.
  *
  * One step of the recurrence for character x of a (Hyyrö 2004, after Allison and Dix 1986), where bit j
  * of V is 0 when row i of the table rises at column j, and M_x has a bit for every x in b:
@@ -19,11 +21,13 @@ import type { EncodedText } from "./encoded-text.ts";
 
 const BITS = 30;
 const ONES = 2 ** BITS - 1;
+/** Rows from one look at the band to the next. */
+const LOOK = 16;
 
-/** [alphabet × words] Where each character stands in a text, as bits. */
+/** [alphabet + 1, words] Where each character stands in a text, as bits; the last stands nowhere. */
 export function characterBits({ characters, histogram }: EncodedText): Int32Array {
   const words = Math.ceil(characters.length / BITS);
-  const bits = new Int32Array(histogram.length * words);
+  const bits = new Int32Array((histogram.length + 1) * words);
   for (let place = 0; place < characters.length; place++)
     bits[characters[place]! * words + Math.floor(place / BITS)]! |= 1 << (place % BITS);
   return bits;
@@ -59,31 +63,39 @@ export function boundedDistance(input: DistanceInput, state: Int32Array): number
   for (let word = 0; word < words; word++)
     state[word] = (ONES << between(prefix - word * BITS)) & ONES;
   const stop = a.length - suffix;
-  let passed = 0; // words left of the band: nothing changes there any more
-  let risen = 0; // zeros in them
-  for (let row = prefix; row < stop; row++) {
-    const from = row > aloneA ? ((row - aloneA) / BITS) | 0 : 0;
-    while (passed < from) risen += bitCount(~state[passed++]! & ONES);
-    const to = Math.min(words, (((row + aloneB) / BITS) | 0) + 1);
+  const nowhere = input.b.histogram.length;
+  let from = 0; // the band's words
+  let to = Math.ceil(prefix / BITS);
+  let risen = 0; // zeros left of it
+  for (let row = prefix; row < stop; row += 2) {
+    if (((row - prefix) & (LOOK - 1)) === 0) {
+      let first = bitCount(~state[from]! & ONES);
+      while (risen + first < row - aloneA) {
+        risen += first;
+        if (++from >= to) return undefined;
+        first = bitCount(~state[from]! & ONES);
+      }
+      let length = risen + first;
+      if (from * BITS - length > aloneB) return undefined;
+      for (let word = from + 1; word < to; word++) length += bitCount(~state[word]! & ONES);
+      to = Math.max(to, Math.min(words, Math.floor((length + aloneB + LOOK) / BITS) + 1));
+    }
+    // Two rows at once: a word of the state is read and written once for both.
     const offset = a[row]! * words;
+    const offsetNext = (row + 1 < stop ? a[row + 1]! : nowhere) * words;
     let carry = 0;
+    let carryNext = 0;
     for (let word = from; word < to; word++) {
       const before = state[word]!;
       const matches = before & bits[offset + word]!;
-      const sum = before + matches + carry;
-      carry = sum >> BITS;
-      state[word] = (sum & ONES) | (before & ~matches);
+      const sum = (before + matches + carry) | 0;
+      carry = sum >>> BITS;
+      const middle = (sum & ONES) | (before ^ matches);
+      const matchesNext = middle & bits[offsetNext + word]!;
+      const sumNext = (middle + matchesNext + carryNext) | 0;
+      carryNext = sumNext >>> BITS;
+      state[word] = (sumNext & ONES) | (middle ^ matchesNext);
     }
-    // Looking costs as much as a row or two: only now and then. Is there a column, in the band, that
-    // could still be on the path? Left of the band are too few columns, right of it too few partners.
-    if (((row - prefix) & 15) !== 15 || row < aloneA) continue;
-    let length = risen;
-    let word = from;
-    for (; word < to; word++) {
-      length += bitCount(~state[word]! & ONES);
-      if (row + 1 - length <= aloneA && word * BITS - length <= aloneB) break;
-    }
-    if (word === to) return undefined;
   }
   const columns = b.length - suffix;
   let length = suffix;
