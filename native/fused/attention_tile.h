@@ -9,16 +9,13 @@
 #include <limits>
 
 #include "element.h"
+#include "exponential.h"
 #include "scratch.h"
 #include "tile_product.h"
 
 namespace openmanus::fused {
 
 constexpr int64_t key_block = 72;
-
-/// Scores are kept in units of log 2, so that 2^x serves instead of e^x.
-constexpr double log2_of_e = 1.4426950408889634;
-constexpr double log_of_2 = 0.6931471805599453;
 
 /// A packed [tokens, heads, head_dim] tensor; head_dim is contiguous.
 struct Heads {

@@ -6,6 +6,10 @@
 
 namespace openmanus::fused {
 
+// Scores and logits are kept in units of log 2, so that 2^x serves instead of e^x.
+constexpr double log2_of_e = 1.4426950408889634;
+constexpr double log_of_2 = 0.6931471805599453;
+
 /// 2^whole * 2^fraction with |fraction| <= 1/2 and -126 <= whole <= 127.
 /// The polynomial is the minimax fit of 2^r with p(0) = 1: relative error 2e-9 before rounding.
 inline Vector<float> power_of_two(Vector<float> shifted_whole, Vector<float> fraction) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "element.h"
+#include "exponential.h"
 #include "scratch.h"
 #include "tile_product.h"
 
@@ -23,10 +24,6 @@ template <typename T>
 constexpr int64_t depth_block = block_lanes<T> * sizeof(T) > 128 ? 128 : 256;
 
 static_assert(token_block % block_lanes<float> == 0 && token_block % block_lanes<double> == 0);
-
-// Logits are kept in units of log 2, so that 2^x serves instead of e^x.
-constexpr double log2_of_e = 1.4426950408889634;
-constexpr double log_of_2 = 0.6931471805599453;
 
 /// A [rows, columns] tensor with contiguous rows.
 struct Matrix {

@@ -5,8 +5,10 @@
 ///
 /// `a` is read one number at a time, so it may lie either way round (row_stride, k_stride); `b` and
 /// `c` are read and written in vectors along `lane`, which is contiguous in both. Blocks of up to
-/// six rows by two (or three) vectors of results stay in registers over the whole sum. Tiles whose
-/// sizes are multiples of both six and a strip's lanes waste nothing: 72, 96, 144.
+/// six rows by two (or three) vectors of results stay in registers over the whole sum (twelve rows
+/// of one vector, where a strip is only that wide). Tiles whose sizes are multiples of both six and a
+/// strip's lanes waste nothing: 72, 96, 144. A result is the same bits in whatever block it is made:
+/// its products are added one after the other, in order of k.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +28,11 @@ struct Left {
 constexpr int block_rows = 6;
 constexpr int block_vectors = vector_registers == 32 ? 3 : 2;
 
+/// Rows of one block: a single vector per row leaves registers for more, and needs them, because an
+/// addition takes as long as eight more can be begun.
+template <int vectors>
+constexpr int rows_of_block = vectors == 1 ? 2 * block_rows : block_rows;
+
 /// Results that stay in registers together, along the lanes.
 template <typename T>
 constexpr int block_lanes = block_vectors * lanes<T>;
@@ -34,7 +41,7 @@ template <int rows, int vectors, typename T>
 __attribute__((always_inline)) inline void block_product(
     Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t depth, bool add) {
   Vector<T> sums[rows][vectors];
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 3
     for (int v = 0; v < vectors; ++v) sums[row][v] = Vector<T>{};
@@ -46,7 +53,7 @@ __attribute__((always_inline)) inline void block_product(
       right[v] = load(b + v * lanes<T>);
       keep_in_register(right[v]);
     }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int row = 0; row < rows; ++row) {
       const T factor = left[row * a.row_stride];
 #pragma GCC unroll 3
@@ -55,7 +62,7 @@ __attribute__((always_inline)) inline void block_product(
     left += a.k_stride;
     b += b_stride;
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 3
     for (int v = 0; v < vectors; ++v) {
@@ -70,18 +77,31 @@ template <int vectors, typename T>
 __attribute__((noinline)) void strip_product(
     int64_t rows, Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t depth,
     bool add) {
+  constexpr int most = rows_of_block<vectors>;
   while (rows > 0) {
-    // Seven to eleven rows are halved: a block of one or two rows would wait for its own sums.
-    const int64_t taken = rows >= 2 * block_rows ? block_rows
-        : rows > block_rows                      ? (rows + 1) / 2
-                                                 : rows;
+    // What is more than one block but less than two is halved: a block of one or two rows would wait
+    // for its own sums.
+    const int64_t taken = rows >= 2 * most ? most : rows > most ? (rows + 1) / 2 : rows;
+    const auto block = [&](auto count) {
+      block_product<decltype(count)::value, vectors>(a, b, b_stride, c, c_stride, depth, add);
+    };
+    if constexpr (most > block_rows) {
+      switch (taken) {
+        case 12: block(std::integral_constant<int, 12>{}); break;
+        case 11: block(std::integral_constant<int, 11>{}); break;
+        case 10: block(std::integral_constant<int, 10>{}); break;
+        case 9: block(std::integral_constant<int, 9>{}); break;
+        case 8: block(std::integral_constant<int, 8>{}); break;
+        case 7: block(std::integral_constant<int, 7>{}); break;
+      }
+    }
     switch (taken) {
-      case 6: block_product<6, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
-      case 5: block_product<5, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
-      case 4: block_product<4, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
-      case 3: block_product<3, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
-      case 2: block_product<2, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
-      case 1: block_product<1, vectors>(a, b, b_stride, c, c_stride, depth, add); break;
+      case 6: block(std::integral_constant<int, 6>{}); break;
+      case 5: block(std::integral_constant<int, 5>{}); break;
+      case 4: block(std::integral_constant<int, 4>{}); break;
+      case 3: block(std::integral_constant<int, 3>{}); break;
+      case 2: block(std::integral_constant<int, 2>{}); break;
+      case 1: block(std::integral_constant<int, 1>{}); break;
     }
     a.data += taken * a.row_stride;
     c += taken * c_stride;

@@ -6,21 +6,11 @@
  * not know the difference. float32, float64, bfloat16 and float16 come in; short floats are summed in
  * float32. First derivatives only: for second ones use the twins.
  */
-import { type Handle, native } from "./native.ts";
 import * as stock from "./stock.ts";
-import { wrap } from "./tensor/core.ts";
+import { invoke, invoke2, invoke3, invokeInPlace, invokeMany, openmanus } from "./tensor/invoke.ts";
 import type { Tensor } from "./tensor/tensor.ts";
 
 export { stock };
-
-/** One of our own operators, looked up at its first call. */
-function openmanus(name: string): (...values: unknown[]) => unknown {
-  let index = -1;
-  return (...values) => {
-    if (index < 0) index = native.findOperator(`openmanus::${name}`, "");
-    return native.call(index, ...values);
-  };
-}
 
 const op = {
   rmsNorm: openmanus("rms_norm"),
@@ -41,7 +31,7 @@ function onCpu(x: Tensor): boolean {
  */
 export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
   if (!onCpu(x)) return stock.rmsNorm(x, weight, epsilon);
-  return wrap(op.rmsNorm(x.handle, weight.handle, epsilon) as Handle);
+  return invoke3(op.rmsNorm, x.handle, weight.handle, epsilon);
 }
 
 /**
@@ -51,13 +41,13 @@ export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
  */
 export function rotary(x: Tensor, cos: Tensor, sin: Tensor): Tensor {
   if (!onCpu(x)) return stock.rotary(x, cos, sin);
-  return wrap(op.rotary(x.handle, cos.handle, sin.handle) as Handle);
+  return invoke3(op.rotary, x.handle, cos.handle, sin.handle);
 }
 
 /** silu(gate) · up; the two may be halves of one matrix product. */
 export function swiglu(gate: Tensor, up: Tensor): Tensor {
   if (!onCpu(gate)) return stock.swiglu(gate, up);
-  return wrap(op.swiglu(gate.handle, up.handle) as Handle);
+  return invoke2(op.swiglu, gate.handle, up.handle);
 }
 
 export interface AttentionOptions {
@@ -81,7 +71,8 @@ export function attention(
   options: AttentionOptions = {},
 ): Tensor {
   if (!onCpu(query)) return stock.attention(query, key, value, cumulativeLengths, options);
-  const output = op.attention(
+  return invoke(
+    op.attention,
     query.handle,
     key.handle,
     value.handle,
@@ -89,7 +80,6 @@ export function attention(
     options.scale ?? 1 / Math.sqrt(query.size(-1)),
     options.window ?? -1,
   );
-  return wrap(output as Handle);
 }
 
 export interface TokenLogprobOptions {
@@ -131,9 +121,14 @@ export function tokenLogprob(
 ): TokenLogprob {
   if (!onCpu(hidden)) return stock.tokenLogprob(hidden, weight, targets, options);
   const { temperature = 1, entropy = true } = options;
-  const [first, second] = (
-    op.tokenLogprob(hidden.handle, weight.handle, targets.handle, temperature, entropy) as Handle[]
-  ).map(wrap);
+  const [first, second] = invokeMany(
+    op.tokenLogprob,
+    hidden.handle,
+    weight.handle,
+    targets.handle,
+    temperature,
+    entropy,
+  );
   if (entropy) return { logprob: first!, entropy: second! };
   second!.dispose(); // empty
   return { logprob: first!, entropy: null };
@@ -168,7 +163,8 @@ export function adamwStep(
     stock.adamwStep(parameters, gradients, firstMoments, secondMoments, options);
     return;
   }
-  op.adamwStep(
+  invokeInPlace(
+    op.adamwStep,
     ...lists.map((tensors) => tensors.map((tensor) => tensor.handle)),
     options.lr,
     options.beta1,

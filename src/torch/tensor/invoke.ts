@@ -9,6 +9,7 @@ import { wrap } from "./core.ts";
 import type { Tensor } from "./tensor.ts";
 
 export class Operator {
+  /** With its namespace, and its overload after a dot: `aten::add.Tensor`. */
   readonly name: string;
   private resolved = -1;
 
@@ -22,15 +23,20 @@ export class Operator {
 
   private resolve(): number {
     const [name, overload = ""] = this.name.split(".") as [string, string?];
-    this.resolved = native.findOperator(`aten::${name}`, overload);
-    if (this.resolved < 0) throw new Error(`this libtorch has no operator aten::${this.name}`);
+    this.resolved = native.findOperator(name, overload);
+    if (this.resolved < 0) throw new Error(`this libtorch has no operator ${this.name}`);
     return this.resolved;
   }
 }
 
 /** An ATen operator by its name without the namespace: `add.Tensor`. */
 export function aten(name: string): Operator {
-  return new Operator(name);
+  return new Operator(`aten::${name}`);
+}
+
+/** One of our own operators (native/): `rms_norm`. */
+export function openmanus(name: string): Operator {
+  return new Operator(`openmanus::${name}`);
 }
 
 export function invoke1(operator: Operator, a: unknown): Tensor {

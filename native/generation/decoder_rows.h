@@ -1,0 +1,57 @@
+/// @file The tokens that go through a decoder's layers together, and how their products are shared out.
+#pragma once
+
+#include <ATen/Parallel.h>
+
+#include "decoder.h"
+
+namespace openmanus::generation {
+
+/// Matrix rows of one item: enough to be worth the counting, few enough to share evenly.
+constexpr int64_t item_rows = 24;
+/// What of the activations an item may read again and again: half of a second cache.
+constexpr int64_t item_bytes = 256 * 1024;
+
+/// A product cut into items: some of its rows for some of the strips.
+struct Grid {
+  int64_t rows, strips, chunk, chunks, group, groups;
+
+  Grid(int64_t rows, int64_t strips, int64_t features, int64_t width)
+      : rows(rows), strips(strips) {
+    // A whole number of items for every thread.
+    const int64_t threads = at::get_num_threads();
+    chunks = (rows + item_rows * threads - 1) / (item_rows * threads) * threads;
+    chunk = (rows + chunks - 1) / chunks;
+    chunks = (rows + chunk - 1) / chunk;
+    group = std::clamp<int64_t>(item_bytes / (features * width * int64_t(sizeof(float))), 4, 16);
+    groups = (strips + group - 1) / group;
+  }
+  int64_t items() const { return chunks * groups; }
+  /// body(first row, rows, first strip, last strip): all rows of one group after the other.
+  template <typename Body>
+  void take(int64_t item, const Body& body) const {
+    const int64_t row = item % chunks * chunk, strip = item / chunks * group;
+    body(row, std::min(chunk, rows - row), strip, std::min(strips, strip + group));
+  }
+};
+
+/// Tokens that go through a layer together, and their activations.
+struct Rows {
+  Batch batch;
+  std::vector<Item> items;
+  TokenStrips x, normed, qkv, seen, gated, up, cos, sin;
+
+  Rows(const Decoder& decoder, const Batch& batch, int64_t tokens, int64_t width)
+      : batch(batch),
+        items(items_of(batch)),
+        x(tokens, decoder.hidden, width),
+        normed(tokens, decoder.hidden, width),
+        qkv(tokens, decoder.qkv_features(), width),
+        seen(tokens, decoder.query_features(), width),
+        gated(tokens, decoder.intermediate, width),
+        up(tokens, decoder.intermediate, width),
+        cos(tokens, decoder.head_dim / 2, width),
+        sin(tokens, decoder.head_dim / 2, width) {}
+};
+
+} // namespace openmanus::generation

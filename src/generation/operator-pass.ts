@@ -1,0 +1,59 @@
+/**
+ * @file A pass of the generation engine in single operators: for any dtype, adapter and device, and
+ * the twin that tests compare the native pass with.
+ */
+import { attentionOutput, feedForward, type Model, project } from "../models/index.ts";
+import { invoke, openmanus, rmsNorm, type Tensor, tidy } from "../torch/index.ts";
+import type { CacheStore } from "./cache/store.ts";
+import type { Layout } from "./layout.ts";
+import type { RotaryTable } from "./step.ts";
+
+const cachedAttention = openmanus("cached_attention");
+
+/** Logits [wanted, vocabulary]. */
+export function operatorPass(
+  model: Model,
+  cache: CacheStore,
+  table: RotaryTable,
+  layout: Layout,
+): Tensor {
+  const { config, parameters } = model;
+  const angles = {
+    cos: table.cos.indexSelect(0, layout.positions),
+    sin: table.sin.indexSelect(0, layout.positions),
+  };
+  let x = parameters.get("model.embed_tokens.weight")!.embedding(layout.ids);
+  for (let i = 0; i < config.layers; i++)
+    x = tidy(() => cachedLayer(model, i, x, angles, cache, layout));
+  const places = layout.last.indexSelect(0, layout.wanted);
+  const norm = parameters.get("model.norm.weight")!;
+  return rmsNorm(x.indexSelect(0, places), norm, config.normEpsilon).linear(model.output);
+}
+
+function cachedLayer(
+  model: Model,
+  index: number,
+  x: Tensor,
+  angles: { cos: Tensor; sin: Tensor },
+  cache: CacheStore,
+  layout: Layout,
+): Tensor {
+  const { config } = model;
+  const { queries, keys, values } = project(model, index, x, angles);
+  const seen = invoke(
+    cachedAttention,
+    queries.handle,
+    keys.handle,
+    values.handle,
+    cache.keys[index]!.handle,
+    cache.values[index]!.handle,
+    layout.queryOffsets.handle,
+    layout.lengths.handle,
+    layout.pageOffsets.handle,
+    layout.pages.handle,
+    config.headDimension ** -0.5,
+    config.slidingWindows[index] ?? -1,
+  );
+  const y = x.add(attentionOutput(model, index, seen));
+  return y.add(feedForward(model, index, y));
+}
