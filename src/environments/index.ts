@@ -23,6 +23,7 @@ export {
   type TaskSet,
   type World,
 } from "./environment.ts";
+export { nearest } from "./nearest.ts";
 export {
   checkOptions,
   type Option,

@@ -1,0 +1,86 @@
+/**
+ * @file Settings that are right one by one and wrong together, and the defaults that depend on others.
+ */
+import { advantageEstimators } from "../algorithms/index.ts";
+import { ConfigError, type Plain } from "./override.ts";
+import type { Config } from "./schema.ts";
+
+/** Episodes per task. */
+export function groupSize({ algorithm, actor_rollout_ref: { rollout }, env }: Config): number {
+  const { needs } = advantageEstimators[algorithm.adv_estimator];
+  return env.rollout.n ?? rollout.n ?? ("groups" in needs ? 8 : 1);
+}
+
+/** The discount: of steps in gigpo and hgpo, of tokens elsewhere. */
+export function discount({ algorithm }: Config): number {
+  const ofSteps = algorithm.adv_estimator === "gigpo" || algorithm.adv_estimator === "hgpo";
+  return algorithm.gamma ?? (ofSteps ? 0.95 : 1);
+}
+
+export function totalIterations({ trainer }: Config): number {
+  return trainer.total_training_steps ?? trainer.total_epochs;
+}
+
+/** Whether some part of the run needs the reference policy's log-probabilities. */
+export function needsReference({
+  algorithm,
+  actor_rollout_ref: { actor },
+  reward,
+}: Config): boolean {
+  return actor.use_kl_loss || algorithm.use_kl_in_reward || reward.kl !== 0;
+}
+
+const REWARDS = [
+  ...(["environment", "goal", "score", "time_penalty", "length_penalty", "format"] as const),
+  ...(["invalid_actions", "repetition", "exploration", "consistency", "kl", "judge"] as const),
+] as const;
+
+export function checkCombinations(config: Config, given: { readonly [key: string]: Plain }): void {
+  const problems: string[] = [];
+  const { algorithm, actor_rollout_ref: policy, env, reward, trainer } = config;
+  const estimator = advantageEstimators[algorithm.adv_estimator];
+  const size = groupSize(config);
+
+  if ("groups" in estimator.needs && size < 2)
+    problems.push(
+      `algorithm.adv_estimator=${algorithm.adv_estimator} compares the episodes of a group, but ` +
+        `env.rollout.n is ${size}; set it to 2 or more (8 is usual), or use gae.`,
+    );
+  if (algorithm.filter_groups.enable && size < 2)
+    problems.push(
+      `algorithm.filter_groups.enable=True drops groups whose members did equally well, but ` +
+        `env.rollout.n is ${size}; set it to 2 or more.`,
+    );
+  if (env.context === "conversation") {
+    const asked = isSection(given.env) ? given.env : {};
+    for (const name of ["history", "history_length"])
+      if (asked[name] !== undefined)
+        problems.push(
+          `env.${name} is about prompts that are made anew for every turn; it needs env.context=steps ` +
+            "(in a conversation the whole past is there).",
+        );
+    if (env.use_summary) problems.push("env.use_summary=True needs env.context=steps.");
+  }
+  if (REWARDS.every((name) => reward[name] === 0))
+    problems.push("every weight of reward.* is 0; there would be nothing to learn from.");
+  if (reward.judge !== 0 && reward.judge_endpoint === undefined)
+    problems.push("reward.judge needs reward.judge_endpoint, the address of the judge's server.");
+  if (reward.length_minimum > reward.length_maximum)
+    problems.push(
+      `reward.length_minimum (${reward.length_minimum}) is above reward.length_maximum (${reward.length_maximum}).`,
+    );
+  if (trainer.resume_mode === "resume_path" && trainer.resume_from_path === null)
+    problems.push("trainer.resume_mode=resume_path needs trainer.resume_from_path.");
+  if (trainer.resume_mode !== "resume_path" && trainer.resume_from_path !== null)
+    problems.push("trainer.resume_from_path needs trainer.resume_mode=resume_path.");
+  if (policy.actor.autocast !== "none" && policy.model.dtype !== "float32")
+    problems.push(
+      `actor_rollout_ref.actor.autocast=${policy.actor.autocast} keeps its weights in float32, but ` +
+        `actor_rollout_ref.model.dtype is ${policy.model.dtype}.`,
+    );
+  if (problems.length > 0) throw new ConfigError(problems.join("\n"));
+}
+
+function isSection(value: Plain | undefined): value is { [key: string]: Plain } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,111 @@
+/**
+ * @file From a preset, YAML files and overrides to the configuration of a run.
+ */
+import { readFileSync } from "node:fs";
+import { parse as parseYaml } from "yaml";
+import type { z } from "zod";
+import { nearest } from "../environments/index.ts";
+import { checkCombinations } from "./combinations.ts";
+import { ConfigError, type Plain, parseOverrides } from "./override.ts";
+import { preset } from "./presets.ts";
+import { type Config, configSchema } from "./schema.ts";
+import { allSettings, childrenOf } from "./tree.ts";
+
+type Tree = { [key: string]: Plain };
+
+export interface ConfigSources {
+  readonly preset?: string | undefined;
+  /** YAML files, a later one wins. */
+  readonly files?: readonly string[];
+  /** `a.b=c`; they win over files. */
+  readonly overrides?: readonly string[];
+}
+
+export interface ResolvedConfig {
+  readonly config: Config;
+  /** What was said by the user, as one tree. */
+  readonly given: Tree;
+  /** Settings that were given and do nothing here, with the reason. */
+  readonly notes: readonly string[];
+}
+
+export function resolveConfig(sources: ConfigSources = {}): ResolvedConfig {
+  const trees = [
+    ...(sources.preset === undefined ? [] : [preset(sources.preset)]),
+    ...(sources.files ?? []).map(readYaml),
+    parseOverrides(sources.overrides ?? []),
+  ];
+  const given = trees.reduce(merged, {});
+  const result = configSchema.safeParse(given);
+  if (!result.success)
+    throw new ConfigError(result.error.issues.map((issue) => explained(issue, given)).join("\n"));
+  checkCombinations(result.data, given);
+  const inert = allSettings().filter(({ inert: reason }) => reason !== undefined);
+  const notes = inert
+    .filter(({ path }) => valueAt(given, path.split(".")) !== undefined)
+    .map(({ path, inert: reason }) => `${path} has no effect here: ${reason}.`);
+  return { config: result.data, given, notes };
+}
+
+function readYaml(file: string): Tree {
+  let value: unknown;
+  try {
+    value = parseYaml(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new ConfigError(`${file}: ${(error as Error).message}`);
+  }
+  if (value === null || value === undefined) return {};
+  if (typeof value !== "object" || Array.isArray(value))
+    throw new ConfigError(`${file}: expected settings (name: value), got a ${typeof value}`);
+  return value as Tree;
+}
+
+/** Sections are joined; anything else of the second replaces the first's. */
+export function merged(first: Tree, second: Tree): Tree {
+  const result: Tree = { ...first };
+  for (const [key, value] of Object.entries(second)) {
+    const before = result[key];
+    result[key] = isTree(before) && isTree(value) ? merged(before, value) : value;
+  }
+  return result;
+}
+
+function isTree(value: Plain | undefined): value is Tree {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function valueAt(tree: Plain | undefined, path: readonly PropertyKey[]): Plain | undefined {
+  let value = tree;
+  for (const key of path) value = isTree(value) ? value[String(key)] : undefined;
+  return value;
+}
+
+function explained(issue: z.core.$ZodIssue, given: Tree): string {
+  const path = issue.path.map(String).join(".");
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => unknownKey(issue.path, key)).join("\n");
+  const entry = allSettings().find((setting) => setting.path === path);
+  const value = JSON.stringify(valueAt(given, issue.path));
+  if (entry) return `${path} is ${value}, expected ${entry.kind}. ${entry.about}`;
+  return childrenOfPath(issue.path)
+    ? `${path} is ${value}, expected settings: ${path}.NAME=VALUE`
+    : `${path}: ${issue.message} (got ${value})`;
+}
+
+function childrenOfPath(path: readonly PropertyKey[]) {
+  let schema: z.core.$ZodType | undefined = configSchema;
+  for (const key of path) schema = schema && childrenOf(schema)?.[String(key)];
+  return schema && childrenOf(schema);
+}
+
+/** The nearest known name: in the same section first, then anywhere by its last word. */
+function unknownKey(path: readonly PropertyKey[], key: string): string {
+  const full = [...path, key].map(String).join(".");
+  const siblings = Object.keys(childrenOfPath(path) ?? {});
+  const near = nearest(key, siblings);
+  const paths = allSettings().map((setting) => setting.path);
+  const elsewhere = paths.find((other) => other.endsWith(`.${key}`)) ?? nearest(full, paths);
+  const guess = near ? [...path, near].map(String).join(".") : elsewhere;
+  const hint = guess ? `Did you mean ${guess}?` : `There are ${siblings.join(", ")}.`;
+  return `there is no setting ${full}. ${hint}`;
+}

@@ -1,0 +1,94 @@
+/**
+ * @file `algorithm.*`: advantages, KL in the reward, group filtering, mismatch correction.
+ */
+import { z } from "zod";
+import { type AdvantageEstimatorName, advantageEstimators } from "../../algorithms/index.ts";
+import { ALLOCATIONS } from "../../rewards/index.ts";
+import { count, notNegative, positive, section, setting, share } from "../setting.ts";
+
+const estimators = Object.keys(advantageEstimators) as [
+  AdvantageEstimatorName,
+  ...AdvantageEstimatorName[],
+];
+
+const klKinds = ["kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3"] as const;
+/** The estimators of KL, each also with "+": that value, with the gradient of k2. */
+export const klEstimator = z.enum(klKinds.flatMap((kind) => [kind, `${kind}+`] as const));
+
+export const algorithm = section({
+  adv_estimator: setting(z.enum(estimators).default("gigpo"), "How advantages are estimated."),
+  gamma: setting(
+    share.optional(),
+    "Discount, per token (gae, reinforce_plus_plus) or per step (gigpo, hgpo). Unless said: 0.95 for gigpo and hgpo, 1 for the others.",
+  ),
+  lam: setting(share.default(1), "λ of GAE."),
+  norm_adv_by_std_in_grpo: setting(
+    z.boolean().default(true),
+    "Whether grpo divides by the group's deviation; False is Dr.GRPO.",
+  ),
+  epsilon: setting(positive.default(1e-6), "Added to deviations before dividing by them."),
+  use_kl_in_reward: setting(
+    z.boolean().default(false),
+    "Whether the KL to the reference is taken off the rewards.",
+  ),
+  kl_penalty: setting(klEstimator.default("kl"), "The estimator of that KL."),
+  kl_ctrl: section({
+    type: setting(z.enum(["fixed", "adaptive"]).default("fixed"), "How its coefficient moves."),
+    kl_coef: setting(notNegative.default(0.001), "Its coefficient, at the start."),
+    target_kl: setting(positive.default(0.1), "The KL that an adaptive controller aims at."),
+    horizon: setting(positive.default(10_000), "Rows over which an adaptive controller adapts."),
+  }),
+  reward_allocation: setting(
+    z.enum(ALLOCATIONS).default("last_token"),
+    "How an episode's reward goes to its tokens.",
+  ),
+  whiten_rewards: setting(
+    z.boolean().default(false),
+    "Whether token rewards are whitened over the batch before advantages.",
+  ),
+  gigpo: section({
+    step_advantage_w: setting(notNegative.default(1), "Weight of the step-level advantage."),
+    mode: setting(
+      z.enum(["mean_norm", "mean_std_norm"]).default("mean_norm"),
+      "Whether advantages are divided by the group's deviation.",
+    ),
+    episode_stats: setting(
+      z.enum(["rows", "trajectories"]).default("rows"),
+      "Whether group statistics count an episode once per step (the reference) or once (the paper).",
+    ),
+    enable_similarity: setting(
+      z.boolean().default(false),
+      "Whether nearly equal observations form a step group, too.",
+    ),
+    similarity_thresh: setting(
+      z.number().gt(0).lt(1).default(0.95),
+      "How equal they must be, 0 to 1.",
+    ),
+  }),
+  hgpo: section({
+    history_length: setting(count.default(2), "The longest history that is compared."),
+    length_weight_alpha: setting(
+      notNegative.default(1),
+      "Exponent of the longer histories' weight.",
+    ),
+    base_group: setting(z.boolean().default(false), "Whether whole episodes are compared, too."),
+  }),
+  filter_groups: section({
+    enable: setting(
+      z.boolean().default(false),
+      "Dynamic sampling: groups whose members did equally well are replaced.",
+    ),
+    metric: setting(
+      z.enum(["reward", "score", "success"]).default("reward"),
+      "What is compared inside a group.",
+    ),
+    max_num_gen_batches: setting(count.default(3), "Rollouts per iteration at most."),
+  }),
+  rollout_correction: section({
+    rollout_is: setting(
+      z.enum(["none", "token", "sequence"]).default("none"),
+      "Importance weights between the rollout's and the trainer's log-probabilities.",
+    ),
+    rollout_is_threshold: setting(positive.default(2), "The largest weight."),
+  }),
+});

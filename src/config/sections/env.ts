@@ -1,0 +1,94 @@
+/**
+ * @file `env.*`: the world, its tasks, and how the agent sees it and answers.
+ */
+import { z } from "zod";
+import { FORMAT_NAMES } from "../../agents/index.ts";
+import { count, countOrZero, inert, positive, section, setting } from "../setting.ts";
+
+export const env = section({
+  env_name: setting(
+    z.string().default("household"),
+    "A world's name (openmanus-rl env list), or the path of a module that exports one.",
+  ),
+  options: setting(
+    z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]))
+      .default({}),
+    "The world's own options (openmanus-rl env show NAME).",
+  ),
+  train_split: setting(
+    z.string().optional(),
+    "Tasks to train on; the world's first split unless said.",
+  ),
+  val_split: setting(
+    z.string().optional(),
+    "Tasks to validate on; the world's second split unless said (its first, if it has one only).",
+  ),
+  seed: setting(z.int().nonnegative().default(0), "Of the world's own randomness."),
+  max_steps: setting(count.optional(), "Turns per episode; the world's own number unless said."),
+  rollout: section({
+    n: setting(
+      count.optional(),
+      "Episodes per task (the group). Unless said: 8 for estimators that compare inside groups, 1 for the others.",
+    ),
+    concurrency: setting(count.optional(), "Episodes at once; all of them unless said."),
+    retries: setting(
+      countOrZero.default(2),
+      "How often an episode is begun again after an error of its world.",
+    ),
+    episode_seconds: setting(
+      positive.optional(),
+      "Time of one episode; those that take longer are left out, and counted.",
+    ),
+    max_parse_failures: setting(
+      count.optional(),
+      "Replies in a row that cannot be read before the episode ends.",
+    ),
+    max_tokens: setting(count.optional(), "Sampled tokens of one episode at most."),
+    oversample: setting(
+      countOrZero.default(0),
+      "Further groups that are begun and dropped when enough are complete: a way round stragglers that prefers quick ones.",
+    ),
+  }),
+  format: setting(
+    z.string().default("action"),
+    `How the agent answers: ${FORMAT_NAMES.join(", ")}.`,
+  ),
+  context: setting(
+    z.enum(["conversation", "steps"]).default("conversation"),
+    "One growing conversation per episode, or a prompt of its own for every turn (as verl-agent trains).",
+  ),
+  prompts: setting(
+    z.enum(["full", "bare"]).default("full"),
+    "full: the agent is told what world it is in and how to answer; bare: only the world's own text, for models that have learned the form.",
+  ),
+  show_admissible: setting(
+    z.boolean().default(true),
+    "Whether prompts list the admissible actions.",
+  ),
+  history: setting(
+    z.enum(["window", "summary", "memory"]).default("window"),
+    "What a prompt tells of the past, in the context steps.",
+  ),
+  history_length: setting(countOrZero.default(2), "Past steps that it has word for word."),
+  validity: setting(
+    z.enum(["form", "admissible", "both"]).default("both"),
+    "What makes an action invalid: the reply's form, or that the world does not know it.",
+  ),
+  use_summary: setting(z.boolean().default(false), "The same as history=summary."),
+  summary_endpoint: setting(
+    z.string().optional(),
+    "An OpenAI-compatible server that writes the summaries; the policy itself unless said.",
+  ),
+  summary_model: setting(z.string().default("gpt-4o"), "That server's model."),
+  summary_api_key: setting(z.string().optional(), "Its key; OPENAI_API_KEY unless said."),
+  summary_concurrency: setting(count.default(8), "Requests to it at once."),
+  resources_per_worker: inert(z.unknown().optional(), "worlds run inside the trainer's process"),
+  alfworld: section({
+    eval_dataset: inert(z.string().default("eval_in_distribution"), "env.val_split says it"),
+  }),
+  webshop: section({
+    use_small: inert(z.boolean().default(true), "env.options says which files are read"),
+    human_goals: inert(z.boolean().optional(), "env.options says it"),
+  }),
+});

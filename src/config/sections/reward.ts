@@ -1,0 +1,51 @@
+/**
+ * @file `reward.*`: the components of the reward and their weights. A weight of 0 leaves a component out.
+ */
+import { z } from "zod";
+import { count, countOrZero, inert, section, setting } from "../setting.ts";
+
+const weight = (value = 0) => z.number().default(value);
+
+export const reward = section({
+  environment: setting(
+    weight(1),
+    "Weight of what the world gives for each step (10 for the one that solves the task).",
+  ),
+  goal: setting(weight(), "Weight of a solved task: 1, else goal_failure."),
+  goal_failure: setting(z.number().default(0), "What a task that is not solved gives."),
+  score: setting(weight(), "Weight of the world's score, 0 to 1."),
+  time_penalty: setting(weight(), "Weight of −1 / max_steps per turn."),
+  length_penalty: setting(weight(), "Weight of what replies are too long by."),
+  length_maximum: setting(count.default(500), "Tokens of a reply that cost nothing."),
+  length_minimum: setting(countOrZero.default(0), "A shorter reply costs, too."),
+  length_growth: setting(
+    z.enum(["linear", "quadratic", "log"]).default("linear"),
+    "How the cost grows.",
+  ),
+  format: setting(weight(), "Weight of the share of replies that have the form asked for."),
+  invalid_actions: setting(
+    weight(),
+    "Weight of −1 per invalid action, in the reward (the actor's invalid-action penalty is besides).",
+  ),
+  repetition: setting(weight(), "Weight of −1 per action that was done in the same state before."),
+  exploration: setting(
+    weight(),
+    "Weight of new states, more for those that no other member of the group saw.",
+  ),
+  consistency: setting(weight(), "Weight of the agreement of actions with the plans stated."),
+  kl: setting(weight(), "Weight of −KL to the reference per token."),
+  judge: setting(weight(), "Weight of a judge model's mark."),
+  judge_endpoint: setting(z.string().optional(), "The judge: an OpenAI-compatible server."),
+  judge_model: setting(z.string().default("gpt-4o-mini"), "Its model."),
+  judge_api_key: setting(z.string().optional(), "Its key; OPENAI_API_KEY unless said."),
+  judge_rubric: setting(z.string().optional(), "What it is to judge."),
+});
+
+/** verl's section of the same purpose: only its switch matters, and only when off. */
+export const rewardModel = section({
+  enable: setting(
+    z.literal(false).default(false),
+    "A reward model of its own is not offered; reward.judge and reward functions are.",
+  ),
+  reward_manager: inert(z.string().default("episode"), "rewards are composed by reward.*"),
+});

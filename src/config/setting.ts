@@ -1,0 +1,45 @@
+/**
+ * @file What every setting of the configuration says about itself: a sentence for the reference page and,
+ * for settings that cannot matter here, why.
+ */
+import { z } from "zod";
+
+export interface SettingNotes {
+  /** One sentence. */
+  readonly about: string;
+  /**
+   * It is accepted because the documents' command lines have it, and does nothing here: why. A run says
+   * so when somebody sets it.
+   */
+  readonly inert?: string;
+}
+
+const notes = new WeakMap<z.core.$ZodType, SettingNotes>();
+
+/** A setting with its sentence. */
+export function setting<Schema extends z.ZodType>(schema: Schema, about: string): Schema {
+  notes.set(schema, { about });
+  return schema;
+}
+
+/** A setting that is accepted and does nothing. */
+export function inert<Schema extends z.ZodType>(schema: Schema, reason: string): Schema {
+  notes.set(schema, { about: `No effect: ${reason}.`, inert: reason });
+  return schema;
+}
+
+/** A group of settings, all of which may be left out. */
+export function section<Shape extends z.core.$ZodShape>(shape: Shape) {
+  return z.strictObject(shape).prefault({} as never);
+}
+
+export function notesOf(schema: z.core.$ZodType): SettingNotes | undefined {
+  return notes.get(schema);
+}
+
+// Kinds of numbers that come again and again.
+export const count = z.int().positive();
+export const countOrZero = z.int().nonnegative();
+export const share = z.number().min(0).max(1);
+export const positive = z.number().positive();
+export const notNegative = z.number().nonnegative();
