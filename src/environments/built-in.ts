@@ -5,6 +5,14 @@ import { alfworld, household } from "./alfworld/index.ts";
 import type { WorldDefinition } from "./define.ts";
 import { maze } from "./maze/index.ts";
 import { textcraft } from "./textcraft/index.ts";
+import { webshop } from "./webshop/index.ts";
 import { wordle } from "./wordle/index.ts";
 
-export const BUILT_IN: readonly WorldDefinition[] = [alfworld, household, maze, textcraft, wordle];
+export const BUILT_IN: readonly WorldDefinition[] = [
+  alfworld,
+  household,
+  maze,
+  textcraft,
+  webshop,
+  wordle,
+];

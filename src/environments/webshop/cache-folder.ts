@@ -1,0 +1,24 @@
+/**
+ * @file Where what was made once is kept between runs: the option, else the user's cache folder.
+ */
+import { createHash } from "node:crypto";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** A shop of fewer products is indexed faster than a file is worth. */
+const WORTH_KEEPING = 20_000;
+
+/** The folder, or undefined where nothing is to be kept. */
+export function cacheFolder(option: string | undefined, products: number): string | undefined {
+  if (option === "off") return undefined;
+  if (option !== undefined) return option;
+  if (products < WORTH_KEEPING) return undefined;
+  const base = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+  return join(base, "openmanus-rl", "webshop");
+}
+
+/** A file's name that depends on what it holds and what that was made from. */
+export function cacheFile(folder: string, what: string, source: string): string {
+  const name = createHash("sha256").update(source).digest("hex").slice(0, 16);
+  return join(folder, `${what}-${name}.bin`);
+}

@@ -1,0 +1,79 @@
+/**
+ * @file The products of items_shuffle.json.
+ */
+import { closeSync, fstatSync, openSync } from "node:fs";
+import { basename } from "node:path";
+import { keepingRecent } from "../../alfworld/cache.ts";
+import { readWhole } from "../array-file.ts";
+import { cacheFolder } from "../cache-folder.ts";
+import type { Catalogue, Product } from "../product.ts";
+import type { PythonRandom } from "../python-random.ts";
+import { searcher } from "../search/search.ts";
+import type { Annotations } from "./annotations.ts";
+import { naming } from "./folder.ts";
+import { parsed } from "./json-array.ts";
+import { named, type ProductTable, tableAndIndex } from "./product-table.ts";
+import { productOf } from "./record.ts";
+
+/** Products that are kept after reading: some 5 KB each. */
+const KEPT = 20_000;
+/** About as large as one product's record: how many products to expect of a file. */
+const USUAL_RECORD = 4500;
+
+export interface FileCatalogue extends Catalogue {
+  readonly table: ProductTable;
+  close(): void;
+}
+
+interface Wishes {
+  /** Only so many records from the beginning of the file. */
+  readonly limit: number;
+  readonly annotations: Annotations;
+  /** Draws the price of every product that has a range of prices, in order. */
+  readonly random: PythonRandom;
+  readonly cache: string | undefined;
+}
+
+export function openFileCatalogue(path: string, wishes: Wishes): FileCatalogue {
+  const file = openSync(path, "r");
+  try {
+    return naming(path, () => catalogueOf(path, file, wishes));
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+function catalogueOf(path: string, file: number, wishes: Wishes): FileCatalogue {
+  const { limit, annotations, random } = wishes;
+  const { size, mtimeMs } = fstatSync(file);
+  const cache = cacheFolder(wishes.cache, Math.min(limit, size / USUAL_RECORD));
+  const stamp = `${basename(path)}, ${size} bytes, changed ${mtimeMs}`;
+  const { table, index } = tableAndIndex({ file, stamp, limit, cache });
+  const places = new Map(table.asins.map((asin, place) => [asin, place]));
+  const prices = table.low.map((low, i) =>
+    table.high[i] === low ? low : random.uniform(low, table.high[i]!),
+  );
+  const { search } = searcher(index);
+  const read = (key: string): Product => {
+    const place = Number(key);
+    const asin = table.asins[place]!;
+    return naming(path, () => {
+      const bytes = new Uint8Array(table.lengths[place]!);
+      readWhole(file, bytes, table.offsets[place]!);
+      return named(asin, () =>
+        productOf(parsed(bytes, table.offsets[place]!), annotations(asin)?.attributes),
+      );
+    });
+  };
+  const product = keepingRecent((key: string) => key, KEPT, read);
+  return {
+    table,
+    size: table.asins.length,
+    product: (place) => product(String(place)),
+    find: (asin) => places.get(asin),
+    price: (place) => prices[place]!,
+    search: (query, count) => search(query, count).map(({ document }) => document),
+    close: () => closeSync(file),
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * @file The built-in shop: nothing to download, any size.
+ */
+import { keepingRecent } from "../../alfworld/cache.ts";
+import { seededRandom } from "../../random.ts";
+import { cacheFolder } from "../cache-folder.ts";
+import type { Goal } from "../goal.ts";
+import { type Catalogue, documentText, type Product } from "../product.ts";
+import { indexBuilder } from "../search/inverted-index.ts";
+import { searcher } from "../search/search.ts";
+import { keptIndex } from "../search/shop-search.ts";
+import type { Shop } from "../shop.ts";
+import {
+  asinOf,
+  generatedGoal,
+  generatedPrice,
+  generatedProduct,
+  indexOfAsin,
+  splitOf,
+} from "./generate.ts";
+
+/** Change it when products of the same seed change: cached indices of other versions are made again. */
+const VERSION = "built-in shop 1";
+/** Products that are kept after making: some 2 KB each. */
+const KEPT = 20_000;
+const KEPT_GOALS = 2000;
+/** Goals of each of the splits valid and test. */
+const HELD_OUT = 500;
+
+export interface GeneratedShopOptions {
+  readonly products: number;
+  /** How many goals the split train has. */
+  readonly goals: number;
+  readonly seed: number;
+  readonly cache: string | undefined;
+}
+
+export function generatedShop({ products, goals, seed, cache }: GeneratedShopOptions): Shop {
+  const catalogue = generatedCatalogue(products, seed, cache);
+  const lengths: Readonly<Record<string, number>> = {
+    ...{ train: goals, valid: HELD_OUT, test: HELD_OUT },
+  };
+  const make = (id: string): Goal => {
+    const [split, number] = id.split("/");
+    const random = seededRandom("webshop goal", seed, split!, Number(number));
+    const index = drawProduct(random, catalogue.size, split!, seed);
+    return generatedGoal(catalogue.product(index), catalogue.price(index), random);
+  };
+  const goal = keepingRecent((id: string) => id, KEPT_GOALS, make);
+  return {
+    catalogue,
+    goals: {
+      splits: Object.keys(lengths),
+      length: (split) => lengths[split]!,
+      id: (split, index) => `${split}/${index}`,
+      find(id) {
+        const [, split, number] = /^(train|valid|test)\/(0|[1-9]\d{0,8})$/.exec(id) ?? [];
+        return split !== undefined && Number(number) < lengths[split]! ? goal(id) : undefined;
+      },
+      about: `train/0 to train/${goals - 1}, valid/0 and test/0 to ${HELD_OUT - 1}`,
+    },
+    source: `${products} built-in products, seed ${seed}`,
+  };
+}
+
+function generatedCatalogue(size: number, seed: number, cache: string | undefined): Catalogue {
+  const product = keepingRecent(
+    (index: string) => index,
+    KEPT,
+    (index): Product => generatedProduct(seed, Number(index)),
+  );
+  const index = keptIndex(
+    `${VERSION}; ${size} products; seed ${seed}`,
+    cacheFolder(cache, size),
+    () => {
+      const builder = indexBuilder();
+      for (let i = 0; i < size; i++) builder.add(documentText(generatedProduct(seed, i)));
+      return builder.finish();
+    },
+  );
+  const { search } = searcher(index);
+  return {
+    size,
+    product: (place) => product(String(place)),
+    find(asin) {
+      const place = indexOfAsin(asin);
+      return place !== undefined && place < size && asinOf(place) === asin ? place : undefined;
+    },
+    price: (place) => generatedPrice(seed, place, product(String(place))),
+    search: (query, count) => search(query, count).map(({ document }) => document),
+  };
+}
+
+/** A product of the split. A tiny shop may have none: then any will do. */
+function drawProduct(
+  random: ReturnType<typeof seededRandom>,
+  size: number,
+  split: string,
+  seed: number,
+): number {
+  let index = random.integer(size);
+  for (let attempt = 0; attempt < 1000 && splitOf(seed, index) !== split; attempt++)
+    index = random.integer(size);
+  return index;
+}

@@ -1,0 +1,27 @@
+/**
+ * @file A shop: products and what to buy.
+ */
+import type { Goal } from "./goal.ts";
+import type { Catalogue } from "./product.ts";
+
+export interface Shop {
+  readonly catalogue: Catalogue;
+  readonly goals: ShopGoals;
+  /** For people: "1000 products and 6910 synthetic goals in data/webshop". */
+  readonly source: string;
+  close?(): void;
+}
+
+/** The goals of a shop by split, and by id across splits. */
+export interface ShopGoals {
+  readonly splits: readonly string[];
+  length(split: string): number;
+  id(split: string, index: number): string;
+  /** Undefined where there is no such goal. */
+  find(id: string): Goal | undefined;
+  /** What ids look like, for people. */
+  readonly about: string;
+}
+
+export const NO_GOALS = (place: string): string =>
+  `${place} has no products with goals: do the files belong together?`;
