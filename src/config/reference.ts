@@ -6,7 +6,11 @@ import { allSettings, type SettingEntry } from "./tree.ts";
 
 export function configurationReference(): string {
   const settings = allSettings();
-  const sections = Map.groupBy(settings, ({ path }) => path.split(".").slice(0, -1).join("."));
+  const sections = new Map<string, SettingEntry[]>();
+  for (const entry of settings) {
+    const name = entry.path.split(".").slice(0, -1).join(".");
+    sections.set(name, [...(sections.get(name) ?? []), entry]);
+  }
   const effective = (entries: readonly SettingEntry[]) => entries.filter(({ inert }) => !inert);
   const parts = [...sections].flatMap(([name, entries]) => {
     const shown = effective(entries);

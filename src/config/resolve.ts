@@ -83,7 +83,7 @@ function valueAt(tree: Plain | undefined, path: readonly PropertyKey[]): Plain |
 function explained(issue: z.core.$ZodIssue, given: Tree): string {
   const path = issue.path.map(String).join(".");
   if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => unknownKey(issue.path, key)).join("\n");
+    return issue.keys.map((key) => unknownKey(issue.path, key, given)).join("\n");
   const entry = allSettings().find((setting) => setting.path === path);
   const value = JSON.stringify(valueAt(given, issue.path));
   if (entry) return `${path} is ${value}, expected ${entry.kind}. ${entry.about}`;
@@ -98,14 +98,22 @@ function childrenOfPath(path: readonly PropertyKey[]) {
   return schema && childrenOf(schema);
 }
 
-/** The nearest known name: in the same section first, then anywhere by its last word. */
-function unknownKey(path: readonly PropertyKey[], key: string): string {
-  const full = [...path, key].map(String).join(".");
+/** The nearest known name: in the same section first, then anywhere by its last words. */
+function unknownKey(path: readonly PropertyKey[], key: string, given: Tree): string {
+  const section = [...path, key].map(String);
+  const full = [...section, ...firstPath(valueAt(given, section))].join(".");
   const siblings = Object.keys(childrenOfPath(path) ?? {});
-  const near = nearest(key, siblings);
   const paths = allSettings().map((setting) => setting.path);
-  const elsewhere = paths.find((other) => other.endsWith(`.${key}`)) ?? nearest(full, paths);
-  const guess = near ? [...path, near].map(String).join(".") : elsewhere;
+  const near = full === section.join(".") ? nearest(key, siblings) : undefined;
+  const guess = near
+    ? [...path, near].map(String).join(".")
+    : (paths.find((other) => other.endsWith(`.${full}`)) ?? nearest(full, paths));
   const hint = guess ? `Did you mean ${guess}?` : `There are ${siblings.join(", ")}.`;
   return `there is no setting ${full}. ${hint}`;
+}
+
+/** The names on the way to the first setting inside of a tree. */
+function firstPath(value: Plain | undefined): string[] {
+  const [key] = isTree(value) ? Object.keys(value) : [];
+  return key === undefined ? [] : [key, ...firstPath((value as Tree)[key])];
 }

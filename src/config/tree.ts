@@ -71,10 +71,13 @@ interface Definition {
   options?: z.core.$ZodType[];
   element?: z.core.$ZodType;
   items?: z.core.$ZodType[];
+  checks?: NumberCheck[];
+  /** Of z.int(). */
+  check?: string;
 }
 
 function kindOf(schema: z.core.$ZodType): string {
-  const { def, bag } = schema._zod as unknown as { def: Definition; bag: Record<string, unknown> };
+  const { def } = schema._zod as unknown as { def: Definition };
   switch (def.type) {
     case "enum":
       return Object.values(def.entries!).join(" · ");
@@ -85,7 +88,7 @@ function kindOf(schema: z.core.$ZodType): string {
     case "string":
       return "text";
     case "number":
-      return numberKind(bag);
+      return numberKind(def);
     case "array":
       return `list of ${kindOf(unwrapped(def.element!).inner)}`;
     case "tuple":
@@ -99,14 +102,17 @@ function kindOf(schema: z.core.$ZodType): string {
   }
 }
 
-function numberKind(bag: Record<string, unknown>): string {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, format } = bag;
-  const bounded = (value: unknown): value is number =>
-    typeof value === "number" && Math.abs(value) < Number.MAX_SAFE_INTEGER;
-  const parts = [format === "safeint" ? "whole number" : "number"];
-  if (bounded(minimum)) parts.push(`≥ ${minimum}`);
-  if (bounded(exclusiveMinimum)) parts.push(`> ${exclusiveMinimum}`);
-  if (bounded(maximum)) parts.push(`≤ ${maximum}`);
-  if (bounded(exclusiveMaximum)) parts.push(`< ${exclusiveMaximum}`);
-  return parts.join(" ");
+interface NumberCheck {
+  _zod: { def: { check: string; value: number; inclusive: boolean } };
+}
+
+function numberKind({ checks = [], check }: Definition): string {
+  const whole =
+    check === "number_format" || checks.some(({ _zod: { def } }) => def.check === "number_format");
+  const bounds = checks.flatMap(({ _zod: { def } }) => {
+    if (def.check === "greater_than") return [`${def.inclusive ? "≥" : ">"} ${def.value}`];
+    if (def.check === "less_than") return [`${def.inclusive ? "≤" : "<"} ${def.value}`];
+    return [];
+  });
+  return [whole ? "whole number" : "number", ...bounds].join(" ");
 }
