@@ -7,6 +7,7 @@
 import type { Observation } from "../environments/index.ts";
 import type { ChatMessage } from "../models/index.ts";
 import { chosenAction } from "./action.ts";
+import { ACT } from "./formats/calls.ts";
 import type { ParsedReply, ReplyFormat, Situation, ToolDescription } from "./formats/format.ts";
 import { replyFormat } from "./formats/registry.ts";
 import {
@@ -107,7 +108,9 @@ function beginEpisode(
   const { format, context, showAdmissible = true, showInstruction = true, tools = [] } = options;
   const prompts: Prompts = { ...PROMPTS, ...options.prompts };
   const history = context === "steps" ? historyOf(options.history, episode) : undefined;
-  const offered = [...(worldTools ?? []), ...tools.map(descriptionOf)];
+  // Beside tools of its own, an agent in a world without tools must still be able to act.
+  const ofWorld = worldTools && worldTools.length > 0 ? worldTools : [ACT];
+  const offered = [...ofWorld, ...tools.map(descriptionOf)];
   const situation = (turn?: number): Situation => ({ turn, tools: offered });
   let turn = 0;
   let observation = first;

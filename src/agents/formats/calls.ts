@@ -1,6 +1,6 @@
 /**
  * @file The format of tool calls: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, as Qwen and
- * Hermes models write them, or the JSON object alone; and `<answer>…</answer>` where a world wants one.
+ * Hermes models write them, or the JSON object alone.
  *
  * In a world that has no tools of its own, acting is the one tool: `act({"action": "open fridge 1"})`.
  */
@@ -26,6 +26,7 @@ export const ACT: ToolDescription = {
 };
 
 const CALL = "tool_call";
+const OWN_TAG = /<\/?(?:think|tool_call)>/i;
 
 export function callsFormat(name: string): ReplyFormat {
   // Thoughts and the call are tags like any others; what is in the call is read here.
@@ -56,16 +57,19 @@ export function callsFormat(name: string): ReplyFormat {
       const read = readCall(parsed.action);
       if (typeof read === "string") return broken(parsed, "not a call", read);
       const known = toolsOf(situation);
-      if (!known.some((tool) => tool.name === read.name))
+      const tool = known.find(({ name }) => name === read.name);
+      if (!tool)
         return broken(
           parsed,
           "unknown tool",
           `there is no function "${read.name}"; there are ${known.map((tool) => tool.name).join(", ")}`,
         );
-      return actionOf(read, parsed);
+      return tool === ACT ? actionOf(read, parsed) : callAction(read, parsed);
     },
     write(action, parts = {}) {
-      return tags.write(JSON.stringify(callOf(action)), parts);
+      const json = JSON.stringify(callOf(action));
+      // Tags in an action's own words stay in it: JSON has another spelling for "<".
+      return tags.write(OWN_TAG.test(json) ? json.replaceAll("<", "\\u003c") : json, parts);
     },
   };
 }
@@ -77,10 +81,19 @@ function toolsOf({ tools }: Situation): readonly ToolDescription[] {
 /** A reply that is only the JSON object, perhaps in a fence of a code block, as if it had its tag. */
 function withTag(reply: string): string {
   if (/<tool_call>/i.test(reply)) return reply;
-  const bare =
-    /^\s*(?:<think>[\s\S]*?<\/think>\s*)?(?:```(?:json)?\s*)?(\{[\s\S]*\})\s*(?:```)?\s*$/i;
-  const match = bare.exec(reply);
-  return match ? reply.replace(match[1]!, () => `<${CALL}>${match[1]}</${CALL}>`) : reply;
+  const end = /^\s*<think>/i.test(reply) ? /<\/think>/i.exec(reply) : null;
+  const thought = end ? reply.slice(0, end.index + end[0].length) : "";
+  const bare = withoutFence(reply.slice(thought.length).trim());
+  if (!bare.startsWith("{") || !bare.endsWith("}")) return reply;
+  // A closing tag inside of the JSON's texts must not end the call.
+  const inside = bare.replace(/<\/(?=tool_call>)/gi, "<\\/");
+  return `${thought}<${CALL}>${inside}</${CALL}>`;
+}
+
+function withoutFence(text: string): string {
+  const fence = /^```(?:json)?/i.exec(text);
+  if (!fence || !text.endsWith("```")) return text;
+  return text.slice(fence[0].length, -3).trim();
 }
 
 /** The call, or what is wrong with it. */
@@ -106,8 +119,17 @@ function readCall(text: string): ToolCall | string {
   return { name: value.name, arguments: given };
 }
 
+/** A call of a world's own function: the world reads it as JSON. */
+function callAction(call: ToolCall, parsed: ParsedReply): ParsedReply {
+  try {
+    return { ...parsed, action: JSON.stringify(call), call };
+  } catch {
+    // JSON can be read at any depth, and written only as deep as the stack goes.
+    return broken(parsed, "not a call", 'the call\'s "arguments" are nested too deeply');
+  }
+}
+
 function actionOf(call: ToolCall, parsed: ParsedReply): ParsedReply {
-  if (call.name !== ACT.name) return { ...parsed, action: JSON.stringify(call), call };
   const { action } = call.arguments;
   if (typeof action === "string" && action.trim() !== "")
     return { ...parsed, action: action.trim(), call };

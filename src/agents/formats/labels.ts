@@ -54,7 +54,7 @@ export function labelsFormat(
     write(text, parts = {}) {
       const oneLine = (value: string) => value.replace(/\s+/g, " ").trim();
       return fields
-        .filter((field) => field.name === actionField || parts[field.name] !== undefined)
+        .filter((field) => field.name === actionField || Object.hasOwn(parts, field.name))
         .map((field) => {
           const value = field.name === actionField ? text : parts[field.name]!;
           return `${field.name}: ${oneLine(value)}`;
@@ -72,7 +72,9 @@ function sections(reply: string, label: RegExp): Map<string, string[]> {
     const end = matches[i + 1]?.index ?? reply.length;
     const text = reply.slice(match.index + match[0].length, end).trim();
     const name = match[1]!.toLowerCase();
-    found.set(name, [...(found.get(name) ?? []), text]);
+    const texts = found.get(name);
+    if (texts) texts.push(text);
+    else found.set(name, [text]);
   }
   return found;
 }

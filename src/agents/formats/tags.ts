@@ -55,10 +55,12 @@ export function tagsFormat(
       return { action: found.text || undefined, parts, problems };
     },
     write(text, parts = {}) {
-      const clean = (value: string) => value.replace(ownTags, "").trim();
       return fields
-        .filter((field) => field === action || parts[field.name] !== undefined)
-        .map((field) => wrapped(field.name, clean(field === action ? text : parts[field.name]!)))
+        .filter((field) => field === action || Object.hasOwn(parts, field.name))
+        .map((field) => {
+          const value = field === action ? text : parts[field.name]!;
+          return wrapped(field.name, withoutTags(value, ownTags).trim());
+        })
         .join("\n");
     },
   };
@@ -72,18 +74,45 @@ interface Found {
   problem?: Problem;
 }
 
+/**
+ * Walks over the field's tags once, from the left: a reply may be megabytes of them, and a pattern that
+ * looks for each end anew would take hours.
+ */
 function read(reply: string, field: string): Found {
-  const tag = new RegExp(`<${field}>([\\s\\S]*?)</${field}>`, "gi");
-  const matches = [...reply.matchAll(tag)];
-  const rest = matches.length > 0 ? reply.replace(tag, " ") : reply;
-  const text = matches[0]?.[1]?.trim();
-  if (new RegExp(`<${field}>`, "i").test(rest)) {
+  const texts: string[] = [];
+  const kept: string[] = [];
+  let unclosed = false;
+  /** First letter that is neither in a pair nor kept. */
+  let done = 0;
+  let open: { start: number; inside: number } | undefined;
+  for (const tag of reply.matchAll(new RegExp(`<(/?)${field}>`, "gi"))) {
+    const after = tag.index + tag[0].length;
+    if (tag[1] === "") {
+      // Opened again before it was closed: the last one counts, and the reply is not well-formed.
+      unclosed ||= open !== undefined;
+      open = { start: open?.start ?? tag.index, inside: after };
+    } else if (open) {
+      texts.push(reply.slice(open.inside, tag.index).trim());
+      kept.push(reply.slice(done, open.start));
+      done = after;
+      open = undefined;
+    }
+  }
+  const rest = texts.length === 0 ? reply : [...kept, reply.slice(done)].join(" ");
+  const text = texts[0];
+  if (unclosed || open) {
     const message = `<${field}> is opened and not closed with </${field}>`;
     return { text, rest, problem: { kind: "unclosed", field, message } };
   }
-  if (matches.length < 2) return { text, rest };
-  const message = `there are ${matches.length} of <${field}>…</${field}>, expected one`;
+  if (texts.length < 2) return { text, rest };
+  const message = `there are ${texts.length} of <${field}>…</${field}>, expected one`;
   return { text, rest, problem: { kind: "twice", field, message } };
+}
+
+/** What is left may be a tag again (`<act<action>ion>`): then no tag can be in it at all. */
+function withoutTags(text: string, tags: RegExp): string {
+  const once = text.replace(tags, "");
+  return once.search(tags) < 0 ? once : once.replaceAll("<", "");
 }
 
 function missing(field: string): Problem {

@@ -5,6 +5,7 @@
  * A line counts by the rare words that it shares with the task and the observation (a word counts
  * log(1 + lines / lines with it)); of equal lines the newest comes first.
  */
+import { createHash } from "node:crypto";
 import { appendFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -63,7 +64,7 @@ export function memoryHistory(
   episode: string,
 ): History {
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
-  const file = folder && join(folder, `${episode.replace(/[^\w.-]+/g, "_")}.md`);
+  const file = folder === undefined ? undefined : join(folder, fileName(episode));
   const memory = new FileMemory(file);
   const steps: PastStep[] = [];
   /** Lines of the memory before those of the steps that are shown word for word. */
@@ -76,12 +77,19 @@ export function memoryHistory(
       if (step.note) memory.store(`[Note ${step.number}: ${step.note}]`);
     },
     text({ task, observation }) {
-      const among = before[Math.max(0, before.length - length)] ?? 0;
+      // With no step shown word for word, all lines are searched.
+      const among = before[Math.max(0, before.length - length)] ?? memory.size;
       const lines = memory.search(`${task} ${observation}`, recalled, among);
       const recall = lines.length > 0 ? ["From your memory:", ...lines] : [];
       return [...recall, windowText(steps, length)].filter(Boolean).join("\n");
     },
   };
+}
+
+/** Readable, short enough for every file system, and another for every episode. */
+function fileName(episode: string): string {
+  const hash = createHash("sha256").update(episode).digest("hex").slice(0, 12);
+  return `${episode.replace(/[^\w.-]+/g, "_").slice(0, 80)}-${hash}.md`;
 }
 
 function wordsOf(text: string): string[] {

@@ -32,10 +32,11 @@ export function summaryHistory({
       if (covered <= 0) return recent;
       if (cached?.covered !== covered) {
         const question = summaryQuestion(task, steps.slice(0, covered), longest);
-        cached = { covered, text: summarize(question, signal) };
+        const asked = { covered, text: summarize(question, signal) };
+        cached = asked;
         // A summary that failed is asked for again by whoever needs it next.
-        cached.text.catch(() => {
-          cached = undefined;
+        asked.text.catch(() => {
+          if (cached === asked) cached = undefined;
         });
       }
       const summary = (await cached.text).trim().slice(0, longest);
