@@ -1,0 +1,195 @@
+/**
+ * @file The actor: the policy that generates and learns.
+ *
+ *   compute_log_prob   logprobs(batch)
+ *   update_actor       update(batch, …)
+ */
+import {
+  actorLoss,
+  entropyBonus,
+  klLoss,
+  type Metrics,
+  type PolicyLossName,
+  policyLoss,
+  sumOfSquaredProbabilities,
+} from "../algorithms/index.ts";
+import type { Config } from "../config/index.ts";
+import { hiddenStates, type Model, type TokenOutputs, tokenOutputs } from "../models/index.ts";
+import { type Batch, checkLogprobs, type LogprobCheck } from "../rollout/index.ts";
+import { autocast, derivedGenerator, type Generator, noGrad, tidy } from "../torch/index.ts";
+import type { TrainedModel, UpdateOptions, UpdateResult } from "./optimize.ts";
+import { type PackedRows, packRows, passesOf, put, taken } from "./tokens.ts";
+
+type ActorConfig = Config["actor_rollout_ref"];
+
+/** How a model is run over a batch. */
+export interface PassSettings {
+  readonly temperature: number;
+  readonly tokensPerPass: number;
+  readonly autocast: ActorConfig["actor"]["autocast"];
+}
+
+/** Log-probabilities of the trained tokens [tokens], 0 elsewhere. */
+export function batchLogprobs(model: Model, batch: Batch, settings: PassSettings): Float64Array {
+  const result = new Float64Array(batch.ids.length);
+  eachPass(model, batch, settings, (rows, outputs) =>
+    put(result, rows, outputs.logprobs.toNumbers()),
+  );
+  return result;
+}
+
+/** Σ π² over the vocabulary at the trained tokens [tokens], for the optimal token baseline. */
+export function batchSquaredProbabilities(
+  model: Model,
+  batch: Batch,
+  settings: PassSettings,
+): Float64Array {
+  const result = new Float64Array(batch.ids.length);
+  const rows = Array.from({ length: batch.rows.offsets.length - 1 }, (_, row) => row);
+  for (const pass of passesOf(batch, rows, settings.tokensPerPass))
+    tidy(() =>
+      noGrad(() => {
+        const packed = packRows(batch, pass, model.device);
+        const hidden = hiddenStates(model, packed.packed).indexSelect(0, packed.before);
+        const logits = hidden.linear(model.output).div(settings.temperature);
+        put(result, packed, sumOfSquaredProbabilities(logits).toNumbers());
+      }),
+    );
+  return result;
+}
+
+function eachPass(
+  model: Model,
+  batch: Batch,
+  settings: PassSettings,
+  body: (rows: PackedRows, outputs: TokenOutputs) => void,
+): void {
+  const all = Array.from({ length: batch.rows.offsets.length - 1 }, (_, row) => row);
+  for (const pass of passesOf(batch, all, settings.tokensPerPass))
+    tidy(() =>
+      noGrad(() => {
+        const rows = packRows(batch, pass, model.device);
+        body(rows, outputsOf(model, rows, settings, { entropy: false }));
+      }),
+    );
+}
+
+interface OutputOptions {
+  entropy: boolean;
+  layersPerSegment?: number;
+  dropout?: Generator | null;
+}
+
+function outputsOf(
+  model: Model,
+  rows: PackedRows,
+  { temperature, autocast: precision }: PassSettings,
+  options: OutputOptions,
+): TokenOutputs {
+  const run = () =>
+    tokenOutputs(model, rows.packed, rows.before, rows.targets, { ...options, temperature });
+  if (precision === "none") return run();
+  const device = model.device === "cpu" ? "cpu" : "cuda";
+  return autocast({ dtype: precision, device }, run);
+}
+
+/** What an update of the actor is made from, all [tokens] of the batch. */
+export interface ActorInputs {
+  readonly advantages: Float64Array;
+  /**
+   * Before this iteration's updates. Undefined: there is only one update, on fresh samples, and what
+   * it computes itself is exactly that.
+   */
+  readonly oldLogprobs?: Float64Array | undefined;
+  readonly referenceLogprobs?: Float64Array | undefined;
+  readonly importanceWeights?: Float64Array | undefined;
+  /** As recorded while sampling; the first update compares them with what it computes. */
+  readonly recordedLogprobs?: Float64Array | undefined;
+}
+
+export interface ActorUpdate extends UpdateResult {
+  /** Of the passes that came before the first update. */
+  readonly check: LogprobCheck | undefined;
+}
+
+export function updateActor(
+  actor: TrainedModel,
+  batch: Batch,
+  inputs: ActorInputs,
+  config: Config,
+  options: UpdateOptions,
+): ActorUpdate {
+  const { actor: settings, model, rollout } = config.actor_rollout_ref;
+  const passSettings: PassSettings = {
+    temperature: rollout.temperature,
+    tokensPerPass: options.tokensPerPass,
+    autocast: settings.autocast,
+  };
+  const draws =
+    model.lora_rank > 0 && model.lora_dropout > 0
+      ? derivedGenerator(options.seed, "dropout", options.step, actor.model.device)
+      : null;
+  const layersPerSegment = model.enable_gradient_checkpointing ? 1 : 0;
+  const recomputed = new Float64Array(batch.ids.length).fill(Number.NaN);
+  let seen = false;
+
+  const result = actor.update(batch, options, (pass, counts, first) => {
+    const rows = packRows(batch, pass, actor.model.device);
+    const { logprobs, entropies } = outputsOf(actor.model, rows, passSettings, {
+      entropy: true,
+      layersPerSegment,
+      dropout: draws,
+    });
+    if (first && !draws) {
+      seen = true;
+      put(recomputed, rows, logprobs.detach().toNumbers());
+    }
+    const at = (values: Float64Array | undefined) => values && taken(values, rows);
+    const aggregation = {
+      rows: rows.rows,
+      counts,
+      aggregation: settings.loss_agg_mode,
+      horizon: settings.loss_scale_factor ?? config.data.max_response_length,
+    };
+    const policy = policyLoss(
+      settings.policy_loss.loss_mode as PolicyLossName,
+      {
+        ...aggregation,
+        logprobs,
+        oldLogprobs: at(inputs.oldLogprobs) ?? logprobs.detach(),
+        advantages: taken(inputs.advantages, rows),
+        importanceWeights: at(inputs.importanceWeights),
+      },
+      {
+        clipRatio: settings.clip_ratio,
+        clipRatioLow: settings.clip_ratio_low,
+        clipRatioHigh: settings.clip_ratio_high,
+        clipRatioC: settings.clip_ratio_c,
+      },
+    );
+    const metrics: Metrics = { ...policy.metrics };
+    const entropy = entropyBonus({ ...aggregation, entropy: entropies! });
+    Object.assign(metrics, entropy.metrics);
+    const reference = settings.use_kl_loss ? at(inputs.referenceLogprobs) : undefined;
+    const kl =
+      reference &&
+      klLoss({ ...aggregation, logprobs, referenceLogprobs: reference }, settings.kl_loss_type);
+    if (kl) Object.assign(metrics, kl.metrics);
+    const loss = actorLoss({
+      policy: policy.loss,
+      entropy:
+        settings.entropy_coeff === 0
+          ? undefined
+          : { loss: entropy.loss, coefficient: settings.entropy_coeff },
+      kl: kl && { loss: kl.loss, coefficient: settings.kl_loss_coef },
+    });
+    return { loss, metrics };
+  });
+  draws?.dispose();
+  const check =
+    seen && inputs.recordedLogprobs
+      ? checkLogprobs(batch, recomputed, config.trainer.logprob_tolerance, inputs.recordedLogprobs)
+      : undefined;
+  if (settings.use_kl_loss) result.metrics["actor/kl_coef"] = settings.kl_loss_coef;
+  return { ...result, check };
+}

@@ -1,0 +1,80 @@
+/**
+ * @file The critic: how good is it to be here?
+ *
+ *   compute_values   batchValues(model, batch)
+ *   update_critic    updateCritic(critic, batch, …)
+ *
+ * The value of a trained token is what the model says at the token before it: the state in which the
+ * token was chosen.
+ */
+import { valueLoss } from "../algorithms/index.ts";
+import type { Config } from "../config/index.ts";
+import { type Model, values } from "../models/index.ts";
+import type { Batch } from "../rollout/index.ts";
+import { autocast, noGrad, type Tensor, tidy } from "../torch/index.ts";
+import type { PassSettings } from "./actor.ts";
+import type { TrainedModel, UpdateOptions, UpdateResult } from "./optimize.ts";
+import { type PackedRows, packRows, passesOf, put, taken } from "./tokens.ts";
+
+type Precision = PassSettings["autocast"];
+
+/** Values of the trained tokens [tokens], 0 elsewhere. */
+export function batchValues(
+  model: Model,
+  batch: Batch,
+  settings: Omit<PassSettings, "temperature">,
+): Float64Array {
+  const result = new Float64Array(batch.ids.length);
+  const all = Array.from({ length: batch.rows.offsets.length - 1 }, (_, row) => row);
+  for (const pass of passesOf(batch, all, settings.tokensPerPass))
+    tidy(() =>
+      noGrad(() => {
+        const rows = packRows(batch, pass, model.device);
+        put(result, rows, valuesOf(model, rows, settings.autocast, 0).toNumbers());
+      }),
+    );
+  return result;
+}
+
+function valuesOf(
+  model: Model,
+  rows: PackedRows,
+  precision: Precision,
+  layersPerSegment: number,
+): Tensor {
+  const run = () => values(model, rows.packed, { layersPerSegment }).indexSelect(0, rows.before);
+  if (precision === "none") return run();
+  return autocast({ dtype: precision, device: model.device === "cpu" ? "cpu" : "cuda" }, run);
+}
+
+/** All [tokens] of the batch. */
+export interface CriticInputs {
+  readonly returns: Float64Array;
+  readonly oldValues: Float64Array;
+}
+
+export function updateCritic(
+  critic: TrainedModel,
+  batch: Batch,
+  inputs: CriticInputs,
+  config: Config,
+  options: UpdateOptions,
+): UpdateResult {
+  const { actor } = config.actor_rollout_ref;
+  const layersPerSegment = config.critic.model.enable_gradient_checkpointing ? 1 : 0;
+  return critic.update(batch, options, (pass, counts) => {
+    const rows = packRows(batch, pass, critic.model.device);
+    return valueLoss(
+      {
+        rows: rows.rows,
+        counts,
+        aggregation: config.critic.loss_agg_mode ?? actor.loss_agg_mode,
+        horizon: actor.loss_scale_factor ?? config.data.max_response_length,
+        values: valuesOf(critic.model, rows, actor.autocast, layersPerSegment),
+        oldValues: taken(inputs.oldValues, rows),
+        returns: taken(inputs.returns, rows),
+      },
+      { clipRange: config.critic.cliprange_value },
+    );
+  });
+}

@@ -1,0 +1,230 @@
+/**
+ * @file What actor and critic share: an optimiser with its schedule, and updates in mini-batches whose
+ * gradients are summed over passes and processes, checked, clipped and applied.
+ */
+import {
+  addCounts,
+  addMetrics,
+  type Counts,
+  countsOf,
+  type Metrics,
+  NonFiniteError,
+  reduceMetrics,
+} from "../algorithms/index.ts";
+import type { Config } from "../config/index.ts";
+import { seededRandom } from "../environments/index.ts";
+import type { Model } from "../models/index.ts";
+import type { Batch } from "../rollout/index.ts";
+import {
+  adamw,
+  backward,
+  clipFactor,
+  gradientNorm,
+  type OptimizerState,
+  type Schedule,
+  schedule,
+  type Tensor,
+  tidy,
+} from "../torch/index.ts";
+import { createLossScale, type LossScale } from "./loss-scale.ts";
+import type { Ranks } from "./ranks.ts";
+import { passesOf, type TrainedTokens, trainedTokensOf } from "./tokens.ts";
+
+type OptimizerConfig = Config["critic"]["optim"];
+
+/** An update that was not made, and why. */
+export interface SkippedUpdate {
+  readonly reason: string;
+  /** The episodes of the pass in which it showed. */
+  readonly episodes: readonly string[];
+}
+
+export interface UpdateOptions {
+  /** Rows per update, of all processes together. */
+  readonly miniBatchRows: number;
+  readonly epochs: number;
+  readonly shuffle: boolean;
+  /** Tokens of one pass. */
+  readonly tokensPerPass: number;
+  readonly gradientClip: number;
+  /** The iteration: shuffling follows from it. */
+  readonly step: number;
+  readonly seed: number;
+  /** "actor" or "critic": for metrics and shuffling. */
+  readonly name: string;
+}
+
+/** One forward pass and its loss; `first`: no update has been made in this iteration. */
+export type LossOfPass = (
+  pass: readonly number[],
+  counts: Counts,
+  first: boolean,
+) => { loss: Tensor; metrics: Metrics };
+
+export interface UpdateResult {
+  readonly metrics: Metrics;
+  readonly updates: number;
+  readonly skipped: readonly SkippedUpdate[];
+}
+
+export interface TrainedModel {
+  readonly model: Model;
+  /** How many updates were made. */
+  readonly updates: number;
+  update(batch: Batch, options: UpdateOptions, loss: LossOfPass): UpdateResult;
+  state(): OptimizerState;
+  load(state: OptimizerState): void;
+  readonly lossScale: LossScale;
+  dispose(): void;
+}
+
+export function createTrainedModel(
+  model: Model,
+  settings: OptimizerConfig,
+  totalUpdates: number,
+  autocast: Config["actor_rollout_ref"]["actor"]["autocast"],
+  ranks: Ranks,
+): TrainedModel {
+  const optimizer = adamw(model.trainable, {
+    lr: settings.lr,
+    beta1: settings.betas[0],
+    beta2: settings.betas[1],
+    epsilon: settings.eps,
+    weightDecay: settings.weight_decay,
+  });
+  const factor = scheduleOf(settings, totalUpdates);
+  const lossScale = createLossScale(autocast === "float16");
+  let updates = 0;
+
+  function update(batch: Batch, options: UpdateOptions, loss: LossOfPass): UpdateResult {
+    const { name } = options;
+    const all: Metrics[] = [];
+    const skipped: SkippedUpdate[] = [];
+    let made = 0;
+    for (const members of miniBatches(batch, options, ranks)) {
+      const counts = addCounts(ranks.gather(countsOf(trainedTokensOf(batch, members).rows)));
+      if (counts.tokens === 0) continue;
+      const lr = settings.lr * factor(updates);
+      for (const group of optimizer.groups) group.lr = lr;
+      const problem = gradients(batch, members, options, counts, made === 0, loss, all);
+      ranks.sumGradients(model.trainable);
+      const norm = gradientNorm(model.trainable) / lossScale.value;
+      // All processes see the same norm, and so decide the same; a problem of one is told to all.
+      const problems = ranks.gather(problem).filter((one) => one !== undefined);
+      if (problems.length > 0 || !Number.isFinite(norm)) {
+        skipped.push(problems[0] ?? { reason: `the gradient's norm is ${norm}`, episodes: [] });
+        lossScale.failed();
+      } else {
+        const clip = clipFactor(norm, options.gradientClip);
+        optimizer.step({ gradientScale: clip / lossScale.value });
+        lossScale.succeeded();
+        updates++;
+        made++;
+        all.push({ [`${name}/grad_norm`]: norm, [`${name}/lr`]: lr });
+      }
+      optimizer.clearGradients();
+    }
+    const metrics = {
+      ...reduceMetrics(all),
+      [`${name}/updates`]: made,
+      [`${name}/skipped_updates`]: skipped.length,
+      ...(autocast === "float16" && { [`${name}/loss_scale`]: lossScale.value }),
+    };
+    return { metrics, updates: made, skipped };
+  }
+
+  /** The gradients of a mini-batch; what went wrong, if something did. */
+  function gradients(
+    batch: Batch,
+    members: readonly number[],
+    { tokensPerPass }: UpdateOptions,
+    counts: Counts,
+    first: boolean,
+    loss: LossOfPass,
+    all: Metrics[],
+  ): SkippedUpdate | undefined {
+    const parts: Metrics[] = [];
+    let problem: SkippedUpdate | undefined;
+    for (const pass of passesOf(batch, members, tokensPerPass)) {
+      problem ??= tidy(() => {
+        try {
+          const { loss: value, metrics } = loss(pass, counts, first);
+          const number = value.item();
+          if (!Number.isFinite(number))
+            return { reason: `the loss is ${number}`, episodes: episodesOf(batch, pass) };
+          backward(lossScale.value === 1 ? value : value.mul(lossScale.value));
+          parts.push(metrics);
+          return undefined;
+        } catch (error) {
+          if (!(error instanceof NonFiniteError)) throw error;
+          return { reason: error.message, episodes: episodesOf(batch, [pass[error.row]!]) };
+        }
+      });
+    }
+    all.push(ranks.addMetrics(addMetrics(parts)));
+    return problem;
+  }
+
+  return {
+    model,
+    get updates() {
+      return updates;
+    },
+    update,
+    lossScale,
+    state: () => ({ ...optimizer.state() }),
+    load(state) {
+      optimizer.load(state);
+      updates = state.step;
+    },
+    dispose: () => optimizer.dispose(),
+  };
+}
+
+function scheduleOf(settings: OptimizerConfig, totalUpdates: number): Schedule {
+  const warmupSteps =
+    settings.lr_warmup_steps >= 0
+      ? settings.lr_warmup_steps
+      : Math.floor(settings.lr_warmup_steps_ratio * totalUpdates);
+  const kind = settings.lr_scheduler_type ?? settings.warmup_style;
+  return schedule({
+    kind,
+    warmupSteps,
+    totalSteps: Math.max(totalUpdates, warmupSteps + 1),
+    endFactor: settings.min_lr_ratio,
+  });
+}
+
+/**
+ * The rows of each update, in order, for this process. All processes make the same number of updates;
+ * each gives its share of rows to every one.
+ */
+function* miniBatches(batch: Batch, options: UpdateOptions, ranks: Ranks): Generator<number[]> {
+  const { miniBatchRows, epochs, shuffle, step, seed, name } = options;
+  const count = batch.rows.offsets.length - 1;
+  const [total = 0] = ranks.sum([count]);
+  const parts = Math.max(1, Math.round(total / miniBatchRows));
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    const rows = Array.from({ length: count }, (_, row) => row);
+    const order = shuffle
+      ? seededRandom("mini-batches", name, seed, step, epoch, ranks.rank).shuffled(rows)
+      : rows;
+    for (let part = 0; part < parts; part++)
+      yield order
+        .slice(Math.floor((part * count) / parts), Math.floor(((part + 1) * count) / parts))
+        .sort((a, b) => a - b);
+  }
+}
+
+function episodesOf({ trajectories, trajectoryOf }: Batch, pass: readonly number[]): string[] {
+  return [...new Set(pass.map((row) => trajectories[trajectoryOf[row]!]!.id))];
+}
+
+/** The names of a pass's episodes, for messages. */
+export function describeSkipped({ reason, episodes }: SkippedUpdate): string {
+  const shown = episodes.slice(0, 3).join(", ");
+  const more = episodes.length > 3 ? ` and ${episodes.length - 3} more` : "";
+  return episodes.length === 0 ? reason : `${reason} (episodes ${shown}${more})`;
+}
+
+export type { TrainedTokens };
