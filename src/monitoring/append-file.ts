@@ -1,0 +1,75 @@
+/**
+ * @file A file that only grows at its end, whole records at a time: a record that could not be written
+ * whole (a full disk) is taken back, so that a later one does not stand behind half of it.
+ */
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+
+export interface AppendFile {
+  readonly file: string;
+  read(): Buffer;
+  /** On the disk when it returns. */
+  append(record: Uint8Array): void;
+  /** Cuts off everything after the first `size` bytes. */
+  truncate(size: number): void;
+  close(): void;
+}
+
+/** Makes the file and its folder where they are missing. */
+export function openAppendFile(file: string): AppendFile {
+  let descriptor: number | undefined;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    descriptor = openSync(file, "a+");
+  } catch (error) {
+    throw new Error(
+      `${file}: cannot be opened for writing (${(error as Error).message}); ` +
+        "choose a folder that you may write to",
+      { cause: error },
+    );
+  }
+
+  function opened(): number {
+    if (descriptor === undefined) throw new Error(`${file}: was closed, and takes nothing more`);
+    return descriptor;
+  }
+
+  function truncate(size: number): void {
+    ftruncateSync(opened(), size);
+    fsyncSync(opened());
+  }
+
+  return {
+    file,
+    read: () => readFileSync(file),
+    append(record) {
+      const { size } = fstatSync(opened());
+      try {
+        for (let written = 0; written < record.length; )
+          written += writeSync(opened(), record, written);
+        fsyncSync(opened());
+      } catch (error) {
+        truncate(size);
+        throw new Error(
+          `${file}: could not be written (${(error as Error).message}); ` +
+            "what was there before is whole. Free some space and resume the run",
+          { cause: error },
+        );
+      }
+    },
+    truncate,
+    close() {
+      if (descriptor !== undefined) closeSync(descriptor);
+      descriptor = undefined;
+    },
+  };
+}

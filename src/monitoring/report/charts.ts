@@ -1,0 +1,105 @@
+/**
+ * @file Which metrics a report draws together, and their columns of numbers.
+ */
+import type { StepMetrics } from "../metrics.ts";
+
+export interface Chart {
+  readonly title: string;
+  /** Metrics drawn in it; those that were never measured are left out. */
+  readonly names: readonly string[];
+}
+
+export interface ChartGroup {
+  readonly title: string;
+  readonly charts: readonly Chart[];
+  /** Shown at once; the others when they are opened. Default false. */
+  readonly open?: boolean;
+}
+
+const chart = (title: string, ...names: string[]): Chart => ({ title, names });
+
+/** What everyone looks at first. */
+const FIRST: readonly ChartGroup[] = [
+  {
+    title: "Learning",
+    open: true,
+    charts: [
+      chart("Success rate", "episode/success_rate", "val/success_rate"),
+      chart("Reward per episode", "episode/reward/mean", "critic/rewards/mean"),
+      chart("Episode length (turns)", "episode/length/mean", "num_turns/mean"),
+      chart("Valid actions", "episode/valid_action_ratio"),
+    ],
+  },
+  {
+    title: "Optimisation",
+    open: true,
+    charts: [
+      chart("Loss", "train/loss", "val/loss"),
+      chart("Policy loss", "actor/pg_loss"),
+      chart("Value loss", "critic/vf_loss"),
+      chart("KL", "actor/ppo_kl", "actor/kl_loss", "actor/reward_kl_penalty"),
+      chart("Entropy", "actor/entropy"),
+      chart("Gradient norm", "actor/grad_norm", "critic/grad_norm"),
+    ],
+  },
+];
+
+/** The first groups, then every other metric: a group per first part of its name, a chart per stem. */
+export function defaultGroups(names: readonly string[]): ChartGroup[] {
+  const drawn = new Set(FIRST.flatMap(({ charts }) => charts.flatMap((each) => each.names)));
+  const groups = new Map<string, Map<string, string[]>>();
+  for (const name of names.filter((each) => !drawn.has(each)).sort()) {
+    const [group] = name.split("/") as [string];
+    const charts = groups.get(group) ?? new Map<string, string[]>();
+    groups.set(group, charts);
+    const stem = stemOf(name);
+    charts.set(stem, [...(charts.get(stem) ?? []), name]);
+  }
+  const rest = [...groups].map(([title, charts]) => ({
+    title,
+    charts: [...charts].map(([stem, members]) => ({ title: stem, names: members })),
+  }));
+  return [...FIRST, ...rest];
+}
+
+/** response_length/mean, /max and /min are one chart. */
+function stemOf(name: string): string {
+  return name.replace(/\/(mean|max|min)$/, "");
+}
+
+/** Only charts with something to draw, and groups with charts. */
+export function measuredGroups(
+  groups: readonly ChartGroup[],
+  names: ReadonlySet<string>,
+): ChartGroup[] {
+  return groups
+    .map((group) => ({
+      ...group,
+      charts: group.charts
+        .map((each) => ({ ...each, names: each.names.filter((name) => names.has(name)) }))
+        .filter((each) => each.names.length > 0),
+    }))
+    .filter(({ charts }) => charts.length > 0);
+}
+
+export function namesOf(steps: readonly StepMetrics[]): Set<string> {
+  return new Set(steps.flatMap(({ metrics }) => Object.keys(metrics)));
+}
+
+/** As the page reads it: null where a step did not measure it, or measured something not finite. */
+export interface Columns {
+  readonly steps: readonly number[];
+  readonly values: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+/** Six digits are more than a screen shows, and keep the file small. */
+export function columnsOf(steps: readonly StepMetrics[], names: Iterable<string>): Columns {
+  const values = [...names].map((name) => [
+    name,
+    steps.map(({ metrics }) => {
+      const value = metrics[name];
+      return value === undefined || !Number.isFinite(value) ? null : Number(value.toPrecision(6));
+    }),
+  ]);
+  return { steps: steps.map(({ step }) => step), values: Object.fromEntries(values) };
+}
