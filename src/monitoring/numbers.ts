@@ -13,6 +13,12 @@ export function formatNumber(value: number): string {
   return value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4);
 }
 
+/** At most four significant digits, and no zeros at the end: 2.14, 7, 0.001. */
+export function formatShort(value: number): string {
+  const text = formatNumber(value);
+  return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
+}
+
 /** Of a share from 0 to 1. */
 export function formatPercent(value: number): string {
   return Number.isFinite(value) ? `${(100 * value).toFixed(1)}%` : formatNumber(value);

@@ -56,9 +56,10 @@ export function curveSvg(picture: CurvePicture): string {
     height / 70,
   );
   const yTexts = yTicks.map((tick) => tickText(tick, y));
-  const legend = legendRows(picture.series, width);
+  const left = 30 + Math.max(...yTexts.map(textWidth));
+  const legend = legendRows(picture.series, left, width);
   const frame = {
-    left: 30 + Math.max(...yTexts.map(textWidth)),
+    left,
     right: width - 20,
     top: 44 + legend.rows * 20,
     bottom: height - 48,
@@ -73,7 +74,7 @@ export function curveSvg(picture: CurvePicture): string {
   const shownX = xTicks.filter((tick) => tick >= xFrom && tick <= xTo);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeMarkup(picture.title)}" font-family="${FONT}" font-size="${SIZE}" fill="${TEXT_COLOR}">`,
-    `<text x="${frame.left}" y="24" font-size="16" font-weight="600">${escapeMarkup(picture.title)}</text>`,
+    `<text x="${frame.left}" y="24" font-size="${titleSize(picture.title, frame)}" font-weight="600">${escapeMarkup(picture.title)}</text>`,
     ...legend.parts,
     ...yTicks.map((tick, i) => yTick(toY(tick), yTexts[i]!, frame)),
     ...shownX.map((tick) => xTick(toX(tick), tickText(tick, x), frame)),
@@ -82,6 +83,12 @@ export function curveSvg(picture: CurvePicture): string {
     ...bands.map((band, i) => curve(band, picture.series[i]!.runs.length, colorOf(i), toX, toY)),
     "</svg>\n",
   ].join("\n");
+}
+
+/** Smaller where it would not fit. */
+function titleSize(title: string, { left, right }: Frame): number {
+  const fitting = (right - left) / (title.length * LETTER * 1.08);
+  return Math.max(9, Math.min(16, Math.floor(fitting)));
 }
 
 type Scale = (value: number) => number;
@@ -121,10 +128,13 @@ function xTick(x: number, text: string, { bottom }: Frame): string {
 }
 
 /** Rows below the title; a picture of one unnamed series has none. */
-function legendRows(series: readonly Series[], width: number): { rows: number; parts: string[] } {
+function legendRows(
+  series: readonly Series[],
+  left: number,
+  width: number,
+): { rows: number; parts: string[] } {
   const named = series.filter(({ name }) => name !== "");
   if (named.length === 0) return { rows: 0, parts: [] };
-  const left = 30;
   let [x, row] = [left, 0];
   const parts = named.map(({ name, runs }) => {
     const text = runs.length > 1 ? `${name} (${runs.length} runs)` : name;

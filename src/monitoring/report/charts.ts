@@ -47,19 +47,18 @@ const FIRST: readonly ChartGroup[] = [
 /** The first groups, then every other metric: a group per first part of its name, a chart per stem. */
 export function defaultGroups(names: readonly string[]): ChartGroup[] {
   const drawn = new Set(FIRST.flatMap(({ charts }) => charts.flatMap((each) => each.names)));
-  const groups = new Map<string, Map<string, string[]>>();
-  for (const name of names.filter((each) => !drawn.has(each)).sort()) {
-    const [group] = name.split("/") as [string];
-    const charts = groups.get(group) ?? new Map<string, string[]>();
-    groups.set(group, charts);
+  const stems = new Map<string, string[]>();
+  for (const name of [...names].sort()) {
     const stem = stemOf(name);
-    charts.set(stem, [...(charts.get(stem) ?? []), name]);
+    stems.set(stem, [...(stems.get(stem) ?? []), name]);
   }
-  const rest = [...groups].map(([title, charts]) => ({
-    title,
-    charts: [...charts].map(([stem, members]) => ({ title: stem, names: members })),
-  }));
-  return [...FIRST, ...rest];
+  const groups = new Map<string, Chart[]>();
+  for (const [stem, members] of stems) {
+    if (members.every((name) => drawn.has(name))) continue;
+    const [group] = stem.split("/") as [string];
+    groups.set(group, [...(groups.get(group) ?? []), { title: stem, names: members }]);
+  }
+  return [...FIRST, ...[...groups].map(([title, charts]) => ({ title, charts }))];
 }
 
 /** response_length/mean, /max and /min are one chart. */

@@ -2,7 +2,7 @@
  * @file The report's example episodes, as a dialogue.
  */
 import { escapeMarkup } from "../escape.ts";
-import { formatNumber } from "../numbers.ts";
+import { formatShort } from "../numbers.ts";
 import type { ExampleEpisode, ExampleTurn } from "./report.ts";
 
 export function episodeSection(episodes: readonly ExampleEpisode[]): string {
@@ -13,7 +13,7 @@ export function episodeSection(episodes: readonly ExampleEpisode[]): string {
 function episodePart({ title, turns, reward, success }: ExampleEpisode): string {
   const facts = [
     ...(success === undefined ? [] : [mark(success)]),
-    ...(reward === undefined ? [] : [`reward ${formatNumber(reward)}`]),
+    ...(reward === undefined ? [] : [`reward ${formatShort(reward)}`]),
     `${turns.length} ${turns.length === 1 ? "turn" : "turns"}`,
   ];
   return `<details><summary>${escapeMarkup(title)}<span class="count">${facts.join(" · ")}</span></summary>
@@ -25,7 +25,7 @@ function mark(success: boolean): string {
 }
 
 function turnPart({ prompt, reply, reward }: ExampleTurn, i: number): string {
-  const gained = reward === undefined ? "" : ` · reward ${formatNumber(reward)}`;
+  const gained = reward === undefined ? "" : ` · reward ${formatShort(reward)}`;
   return `<div class="turn"><div class="who">turn ${i + 1} · told</div><pre>${escapeMarkup(prompt)}</pre></div>
 <div class="turn agent"><div class="who">turn ${i + 1} · agent${gained}</div><pre>${escapeMarkup(reply)}</pre></div>`;
 }

@@ -19,6 +19,8 @@ interface Plot {
   setData(data: unknown[]): void;
   setSize(size: { width: number; height: number }): void;
   redraw(rebuildPaths: boolean, recalcAxes: boolean): void;
+  setLegend(shown: { idxs: number[] }): void;
+  readonly cursor: { readonly idx: number | null | undefined };
 }
 
 declare const document: Element & {
@@ -89,11 +91,20 @@ function drawCharts(): void {
         value: (_: unknown, value: number | null) => readable(value),
       };
     });
+    // Away from the mouse the legend has each metric's last value.
+    const last = [
+      steps.length - 1,
+      ...names.map((name) => values[name]!.findLastIndex((value) => value !== null)),
+    ];
+    const showLast = (plot: Plot) => {
+      if (plot.cursor.idx === null || plot.cursor.idx === undefined) plot.setLegend({ idxs: last });
+    };
     const options = {
       width: box.clientWidth,
       height,
       cursor: { sync: { key: "step" }, y: false },
       legend: { live: true },
+      hooks: { ready: [showLast], setData: [showLast], setCursor: [showLast] },
       scales: { x: { time: false } },
       axes: [
         { ...axis, size: 30 },

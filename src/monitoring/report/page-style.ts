@@ -34,13 +34,17 @@ th { color: var(--faint); font-weight: 500; white-space: nowrap; }
 td.number { text-align: right; white-space: nowrap; }
 th.number { text-align: right; }
 .interval { color: var(--faint); font-size: 0.85em; margin-left: 0.4rem; }
+@media (max-width: 44rem) {
+  th, td { padding-right: 0.8rem; }
+  .interval { display: block; margin: 0; }
+}
 .good { color: var(--good); } .bad { color: var(--bad); }
 details { border-top: 1px solid var(--line); padding: 0.6rem 0; }
 summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; }
 summary .count { color: var(--faint); font-weight: 400; margin-left: 0.4rem; }
 .charts {
   display: grid; gap: 1rem; margin-top: 0.75rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr));
+  grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr));
 }
 figure { margin: 0; padding: 0.75rem 0.75rem 0.5rem; background: var(--card); border-radius: 8px; min-width: 0; }
 figcaption { font-weight: 600; font-size: 0.92rem; margin-bottom: 0.25rem; overflow-wrap: anywhere; }

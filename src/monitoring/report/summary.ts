@@ -2,7 +2,7 @@
  * @file The report's table of before and after.
  */
 import { escapeMarkup } from "../escape.ts";
-import { formatNumber, formatPercent } from "../numbers.ts";
+import { formatPercent, formatShort } from "../numbers.ts";
 import type { Estimate, SummaryRow } from "./report.ts";
 
 export function summarySection(rows: readonly SummaryRow[]): string {
@@ -16,7 +16,7 @@ ${rows.map(summaryRow).join("\n")}
 }
 
 function summaryRow(row: SummaryRow): string {
-  const format = row.percent ? formatPercent : formatNumber;
+  const format = row.percent ? formatPercent : formatShort;
   const cells = [row.before, row.after].map(
     (side) => `<td class="number">${cell(side, format)}</td>`,
   );
