@@ -110,18 +110,22 @@ export async function composeGroup(
   },
 ): Promise<ComposedGroup> {
   const { kl, ...others } = rest;
-  const rewards = new Map<Trajectory, ComposedReward>();
-  const errors: RewardError[] = [];
-  await Promise.all(
-    group.map(async (trajectory) => {
+  const results = await Promise.all(
+    group.map(async (trajectory): Promise<ComposedReward | RewardError> => {
       try {
-        const input = { ...others, trajectory, group, kl: kl?.(trajectory) };
-        rewards.set(trajectory, await composer.compose(input));
+        return await composer.compose({ ...others, trajectory, group, kl: kl?.(trajectory) });
       } catch (error) {
-        if (!(error instanceof RewardError)) throw error;
-        errors.push(error);
+        if (error instanceof RewardError) return error;
+        throw error;
       }
     }),
   );
+  // In the group's order, whoever was judged first.
+  const rewards = new Map<Trajectory, ComposedReward>();
+  const errors: RewardError[] = [];
+  for (const [i, result] of results.entries()) {
+    if (result instanceof RewardError) errors.push(result);
+    else rewards.set(group[i]!, result);
+  }
   return { rewards, errors };
 }

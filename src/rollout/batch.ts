@@ -64,6 +64,11 @@ export function packTrajectories(
   trajectories: readonly Trajectory[],
   { validity = "both" }: BatchOptions = {},
 ): Batch {
+  const idle = trajectories.find(({ turns }) => turns.length === 0);
+  if (idle)
+    throw new RangeError(
+      `episode ${idle.id} (${idle.status}) has no turn to train on; keep to those that isTrainable allows`,
+    );
   const pieces = trajectories.map(({ context, turns }) => ({
     // Rows of turns: one row with all of them, or one row for each.
     rows: context === "conversation" ? [turns] : turns.map((turn) => [turn]),

@@ -20,32 +20,79 @@ export class BatchError extends Error {
 
 /** Checks the batch against the trajectories it was made of. */
 export function checkBatch(batch: Batch, vocabularySize = Infinity): void {
-  const { rows, ids, logprobs, segments, trajectories } = batch;
+  const { rows, ids, logprobs, positions, segments, trajectories } = batch;
   const covered = new Uint8Array(ids.length);
+  const turnsOf = trajectories.map(() => 0);
+  let row = -1;
+  let at = 0;
   for (let segment = 0; segment < segments.row.length; segment++) {
-    const trajectory = trajectories[segments.trajectory[segment]!]!;
-    const turn = segments.turn[segment]!;
+    const owner = segments.trajectory[segment]!;
+    const trajectory = trajectories[owner];
+    if (!trajectory) throw new BatchError(`number ${owner}`, 0, "is none of the batch's episodes");
+    const number = segments.turn[segment]!;
     const fail = (problem: string): never => {
-      throw new BatchError(trajectory.id, turn, problem);
+      throw new BatchError(trajectory.id, number, problem);
     };
-    const { reply } = trajectory.turns[turn]!;
-    const start = segments.start[segment]!;
+    if (number !== turnsOf[owner]!++) fail("its turns are not in their order");
+    const turn = trajectory.turns[number] ?? fail("there is no such turn");
+    const { reply, promptIds } = turn;
+    // Rows begin where the last one ended, at an episode's first turn, or at any in steps.
+    if (number === 0 || trajectory.context === "steps") {
+      row++;
+      if (rows.offsets[row] !== at)
+        fail(`its row begins at token ${rows.offsets[row]}, expected ${at}`);
+      if (batch.trajectoryOf[row] !== owner) fail("its row is said to be another episode's");
+    }
+    if (segments.row[segment] !== row) fail(`it is said to be in row ${segments.row[segment]}`);
+    const start = at + promptIds.length;
+    if (segments.start[segment] !== start)
+      fail(`its reply is said to begin at token ${segments.start[segment]}, it does at ${start}`);
     if (reply.source !== "policy")
       fail(`its reply is ${reply.source}, not what the policy drew: it cannot be trained on`);
     if (segments.end[segment]! - start !== reply.ids.length)
       fail(`${segments.end[segment]! - start} trained tokens for ${reply.ids.length} sampled ones`);
+    for (const [i, id] of promptIds.entries()) {
+      if (ids[at + i] !== id) fail(`token ${i} of its prompt is ${ids[at + i]}, ${id} was given`);
+      if (!(id >= 0 && id < vocabularySize))
+        fail(`token ${i} of its prompt is ${id}, outside of the vocabulary`);
+    }
     for (const [i, id] of reply.ids.entries()) {
       const token = start + i;
       covered[token] = 1;
       if (rows.mask[token] !== 1) fail(`sampled token ${i} is not trained (its mask is 0)`);
       if (ids[token] !== id) fail(`token ${i} is ${ids[token]}, but ${id} was sampled`);
-      if (!(id < vocabularySize)) fail(`token ${i} is ${id}, outside of the vocabulary`);
+      if (!(id >= 0 && id < vocabularySize)) fail(`token ${i} is ${id}, outside of the vocabulary`);
       const logprob = logprobs[token]!;
       if (!(Number.isFinite(logprob) && logprob <= 1e-6))
         fail(`the log-probability of token ${i} is ${logprob}, expected a finite number up to 0`);
+      if (logprob !== reply.logprobs[i])
+        fail(`the log-probability of token ${i} is ${logprob}, ${reply.logprobs[i]} was recorded`);
     }
+    const end = start + reply.ids.length;
+    for (let token = at; token < end; token++)
+      if (positions[token] !== token - rows.offsets[row]!)
+        fail(`token ${token} has position ${positions[token]} in its row`);
+    at = end;
   }
-  const stray = rows.mask.findIndex((value, token) => value === 1 && covered[token] === 0);
+  checkNothingElse(batch, covered, turnsOf, at);
+}
+
+/** Every turn is there, and no token beside them is trained. */
+function checkNothingElse(
+  batch: Batch,
+  covered: Uint8Array,
+  turnsOf: readonly number[],
+  tokens: number,
+): void {
+  const { rows, ids, trajectories } = batch;
+  for (const [i, { id, turns }] of trajectories.entries())
+    if (turnsOf[i] !== turns.length)
+      throw new BatchError(
+        id,
+        turnsOf[i]!,
+        `only ${turnsOf[i]} of ${turns.length} turns are there`,
+      );
+  const stray = rows.mask.findIndex((value, token) => value !== 0 && covered[token] === 0);
   if (stray >= 0) {
     const { trajectory, turn } = placeOf(batch, stray);
     throw new BatchError(
@@ -54,17 +101,25 @@ export function checkBatch(batch: Batch, vocabularySize = Infinity): void {
       `token ${stray} of the batch is trained and not sampled`,
     );
   }
+  if (ids.length !== tokens || rows.offsets.at(-1) !== tokens) {
+    const last = trajectories.at(-1);
+    const problem = `the batch has ${ids.length} tokens, its turns have ${tokens}`;
+    throw new BatchError(last?.id ?? "(none)", (last?.turns.length ?? 1) - 1, problem);
+  }
 }
 
 export interface LogprobCheck {
   /** The largest difference. */
   readonly largest: number;
   readonly mean: number;
+  /** Tokens that were compared. */
+  readonly tokens: number;
 }
 
 /**
  * Compares recorded log-probabilities with those that the training path computes for the same weights,
- * both [tokens] of the batch (`recomputed` may have NaN where nothing was computed).
+ * both [tokens] of the batch. What is not trained is not compared; a trained token without a number on
+ * either side (NaN) is a violation.
  */
 export function checkLogprobs(
   batch: Batch,
@@ -80,14 +135,14 @@ export function checkLogprobs(
   for (let token = 0; token < mask.length; token++) {
     if (mask[token] !== 1) continue;
     const difference = Math.abs(recorded[token]! - recomputed[token]!);
-    if (Number.isNaN(recomputed[token]!)) continue;
     sum += difference;
     count++;
-    if (!(difference > largest)) continue;
+    if (difference <= largest) continue;
     largest = difference;
     place = token;
+    if (Number.isNaN(difference)) break;
   }
-  if (largest > tolerance) {
+  if (!(largest <= tolerance)) {
     const { trajectory, turn, token } = placeOf(batch, place);
     throw new BatchError(
       trajectory,
@@ -97,7 +152,7 @@ export function checkLogprobs(
         "is rounding. The tokens, their positions or the weights are not those of the rollout.",
     );
   }
-  return { largest, mean: count === 0 ? 0 : sum / count };
+  return { largest, mean: count === 0 ? 0 : sum / count, tokens: count };
 }
 
 /** Whose token it is. */
@@ -109,6 +164,7 @@ function placeOf({ segments, trajectories, rows, trajectoryOf }: Batch, token: n
         turn: segments.turn[segment]!,
         token: token - segments.start[segment]!,
       };
-  const row = rows.offsets.findIndex((offset) => offset > token) - 1;
-  return { trajectory: trajectories[trajectoryOf[row]!]!.id, turn: 0, token };
+  const after = rows.offsets.findIndex((offset) => offset > token);
+  const owner = trajectories[trajectoryOf[(after < 0 ? rows.offsets.length : after) - 1]!];
+  return { trajectory: owner?.id ?? "(none)", turn: 0, token };
 }

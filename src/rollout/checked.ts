@@ -14,7 +14,29 @@ export function checkedObservation(world: string, given: unknown, place: string)
     return wrong("expected an observation whose text is a string", observation.text);
   if (typeof observation.anchor !== "string")
     return wrong("expected an observation whose anchor is a string", observation.anchor);
+  if (!isJson(observation.info ?? {}, 0))
+    return wrong("expected an observation whose info is what JSON can hold", observation.info);
   return observation;
+}
+
+/** The admissible actions, where the world lists them. Not among the above, because it may be work. */
+export function checkAdmissible(world: string, { admissible }: Observation): void {
+  if (admissible === undefined) return;
+  if (!Array.isArray(admissible) || admissible.some((action) => typeof action !== "string"))
+    throw new EnvironmentError(
+      world,
+      `an observation's admissible actions are ${shown(admissible)}, expected a list of texts.`,
+    );
+}
+
+/** Deeper facts than this are taken for a circle. */
+const DEEPEST = 64;
+
+function isJson(value: unknown, depth: number): boolean {
+  if (value === null || ["string", "boolean", "undefined"].includes(typeof value)) return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || depth > DEEPEST) return false;
+  return Object.values(value).every((part) => isJson(part, depth + 1));
 }
 
 export function checkedResult(world: string, given: unknown): StepResult {

@@ -6,8 +6,9 @@
  */
 import { setMaxListeners } from "node:events";
 import type { Agent } from "../agents/index.ts";
-import type { Environment, Task, World } from "../environments/index.ts";
+import type { Task, World } from "../environments/index.ts";
 import { accountOf, type RolloutAccount } from "./account.ts";
+import { type EnvironmentPool, environmentPool } from "./environment-pool.ts";
 import { runEpisode, type WorldFacts } from "./episode.ts";
 import type { EpisodeLimits } from "./limits.ts";
 import type { Policy } from "./policies/policy.ts";
@@ -27,6 +28,8 @@ export interface CollectOptions {
   readonly seed: number | bigint;
   /** The iteration of the run. Default 0. */
   readonly step?: number;
+  /** Rollouts of the same step before this one (see dynamic.ts): a task may come again. Default 0. */
+  readonly round?: number;
   /** Episodes at once. Default: all. */
   readonly concurrency?: number;
   /** How often an episode is begun again after an error of its world or policy. Default 2. */
@@ -59,7 +62,7 @@ export interface Collection {
 }
 
 export async function collect(options: CollectOptions): Promise<Collection> {
-  const { tasks, members = 1, step = 0, enough } = options;
+  const { tasks, members = 1, step = 0, round = 0, enough } = options;
   checkCounts(options);
   const begun = performance.now();
   const stopping = new AbortController();
@@ -68,7 +71,11 @@ export async function collect(options: CollectOptions): Promise<Collection> {
   if (options.signal?.aborted) stop();
   options.signal?.addEventListener("abort", stop, { once: true });
   const environments = environmentPool(options.world);
-  const groups = tasks.map((task, place) => ({ id: groupId(step, tasks, place), task, place }));
+  const groups = tasks.map((task, place) => ({
+    id: groupId(step, round, tasks, place),
+    task,
+    place,
+  }));
   const open = new Map(groups.map(({ id }) => [id, members]));
   const all: Trajectory[][] = groups.map(() => []);
   let complete = 0;
@@ -80,8 +87,8 @@ export async function collect(options: CollectOptions): Promise<Collection> {
       options.onEpisode?.(trajectory);
       const left = open.get(group.id)! - 1;
       open.set(group.id, left);
-      if (left === 0 && ++complete === enough)
-        stopping.abort(new Error("enough groups are complete"));
+      if (left > 0 || !all[group.place]!.some(isTrainable)) return;
+      if (++complete === enough) stopping.abort(new Error("enough groups are complete"));
     }),
   );
   try {
@@ -92,11 +99,10 @@ export async function collect(options: CollectOptions): Promise<Collection> {
   }
   const used = groups
     .map(({ id, task, place }) => ({ id, task, trajectories: all[place]!.filter(isTrainable) }))
-    .filter(({ trajectories }, place) =>
-      enough === undefined
-        ? trajectories.length > 0
-        : all[place]!.every(({ status }) => status !== "aborted"),
-    );
+    .filter(({ trajectories }, place) => {
+      const cut = enough !== undefined && all[place]!.some(({ status }) => status === "aborted");
+      return trajectories.length > 0 && !cut;
+    });
   const flat = all.flat();
   return {
     groups: used,
@@ -106,10 +112,10 @@ export async function collect(options: CollectOptions): Promise<Collection> {
 }
 
 /** Unique also where a task comes twice. */
-function groupId(step: number, tasks: readonly Task[], place: number): string {
+function groupId(step: number, round: number, tasks: readonly Task[], place: number): string {
   const { id } = tasks[place]!;
   const earlier = tasks.slice(0, place).filter((task) => task.id === id).length;
-  return `${step}:${id}${earlier > 0 ? `:${earlier}` : ""}`;
+  return `${step}${round > 0 ? `.${round}` : ""}:${id}${earlier > 0 ? `:${earlier}` : ""}`;
 }
 
 async function episodeOf(
@@ -147,34 +153,6 @@ async function episodeOf(
   }
 }
 
-interface EnvironmentPool {
-  take(): Environment;
-  give(environment: Environment): void;
-  drop(environment: Environment): void;
-  close(): Promise<void>;
-}
-
-function environmentPool(world: World): EnvironmentPool {
-  const idle: Environment[] = [];
-  const closing: Promise<unknown>[] = [];
-  const close = (environment: Environment) => {
-    // Closing is a courtesy: what goes wrong in it must not cost the episodes.
-    const closed = Promise.resolve()
-      .then(() => environment.close?.())
-      .catch(() => {});
-    closing.push(Promise.race([closed, new Promise((done) => setTimeout(done, 2000).unref())]));
-  };
-  return {
-    take: () => idle.pop() ?? world.environment(),
-    give: (environment) => void idle.push(environment),
-    drop: close,
-    async close() {
-      for (const environment of idle.splice(0)) close(environment);
-      await Promise.all(closing);
-    },
-  };
-}
-
 /**
  * Runs the jobs in order, so many at once. When one throws (episodes do not; a caller's `onEpisode`
  * may), no more are begun, those that run are told to stop, and the error comes when they have.
@@ -208,6 +186,7 @@ function checkCounts({ members = 1, concurrency = 1, retries = 0, enough, tasks 
       );
   };
   whole("members", members, 1);
+  if (members === Infinity) throw new RangeError("collect: members must be finite");
   whole("concurrency", concurrency, 1);
   whole("retries", retries, 0);
   if (enough !== undefined) whole("enough", enough, 1);

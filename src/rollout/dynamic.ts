@@ -17,6 +17,7 @@ export interface DynamicOptions {
   readonly rounds: number;
   /** The next tasks of the run, in its order. */
   readonly draw: (count: number) => readonly Task[];
+  /** To be given to `collect`, round included, so that a task that comes again is another group. */
   readonly collect: (tasks: readonly Task[], round: number) => Promise<Collection>;
   /** What is compared inside a group: the reward that is trained on. */
   readonly score: (trajectory: Trajectory) => number | Promise<number>;

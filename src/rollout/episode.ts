@@ -6,14 +6,10 @@
  * It is a plain async function. Hundreds run at once; whatever they ask of the policy at the same time
  * is one batch there. It never throws: every way to end is a status.
  */
-import { type Agent, type AgentReply, runTool, type ToolDescription } from "../agents/index.ts";
-import {
-  type Environment,
-  EnvironmentError,
-  type Observation,
-  type Task,
-} from "../environments/index.ts";
-import { checkedObservation, checkedResult } from "./checked.ts";
+import type { Agent, ToolDescription } from "../agents/index.ts";
+import { type Environment, EnvironmentError, type Task } from "../environments/index.ts";
+import { act, inWorld, messageOf } from "./acting.ts";
+import { checkAdmissible, checkedObservation } from "./checked.ts";
 import { createDialogue } from "./dialogue.ts";
 import { checkLimits, deadline, type EpisodeLimits, orAborted } from "./limits.ts";
 import type { Policy, ReplyRequest } from "./policies/policy.ts";
@@ -90,6 +86,7 @@ async function play(
   signal: AbortSignal,
 ): Promise<EpisodeStatus> {
   const { id, task, seed, environment, about, agent, policy, limits } = options;
+  if (signal.aborted) throw signal.reason;
   const dialogue = createDialogue(agent.context, policy.chat);
   const longestPrompt = Math.min(limits.promptTokens ?? Infinity, policy.contextLength - 1);
   /** What the world shows; what the agent sees may have a remark on its last reply besides. */
@@ -113,6 +110,7 @@ async function play(
   for (let turn = 0; turn < limits.turns; turn++) {
     if (signal.aborted) throw signal.reason;
     const asked = performance.now();
+    await inWorld(about.name, () => checkAdmissible(about.name, observation));
     const messages = await inPolicy(() => orAborted(episode.messages(signal), signal));
     const { prompt, added } = dialogue.ask(messages);
     if (prompt.length > longestPrompt) return "context full";
@@ -170,63 +168,6 @@ async function play(
   return "turn limit";
 }
 
-/** What came of a reply. */
-interface Outcome {
-  observation: Observation;
-  /** The observation as the agent is shown it. */
-  seen: Observation;
-  reward: number;
-  /** Undefined: the world did not move. */
-  score?: number;
-  done: boolean;
-  won: boolean;
-  admissible: boolean | null;
-  tool?: { name: string; failed: boolean };
-}
-
-async function act(
-  { environment, about, agent }: EpisodeOptions,
-  unread: (reply: AgentReply) => string,
-  reply: AgentReply,
-  observation: Observation,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const stays = { observation, reward: 0, done: false, won: false };
-  const told = (text: string): Observation => ({
-    // In steps the prompt holds only this observation, so the world's own must stay in it.
-    text: agent.context === "steps" ? `${text}\n\n${observation.text}` : text,
-    anchor: observation.anchor,
-    instruction: observation.instruction,
-    get admissible() {
-      return observation.admissible;
-    },
-    info: observation.info,
-  });
-  if (reply.action === undefined) return { ...stays, seen: told(unread(reply)), admissible: null };
-  const answer = await orAborted(runTool(agent.tools, reply.call, signal), signal);
-  if (answer)
-    return {
-      ...stays,
-      seen: told(answer.text),
-      admissible: null,
-      tool: { name: reply.call!.name, failed: answer.failed },
-    };
-  const action = reply.action;
-  const result = checkedResult(
-    about.name,
-    await inWorld(about.name, () => orAborted(environment.step(action), signal)),
-  );
-  return {
-    observation: result.observation,
-    seen: result.observation,
-    reward: result.reward,
-    score: result.score,
-    done: result.done,
-    won: result.won,
-    admissible: result.admissible ?? null,
-  };
-}
-
 /** Something that the model or its server did wrong. */
 class PolicyError extends Error {}
 
@@ -244,17 +185,8 @@ async function inPolicy<Value>(run: () => Value | Promise<Value>): Promise<Value
   try {
     return await run();
   } catch (error) {
-    throw new PolicyError(messageOf(error), { cause: error });
-  }
-}
-
-/** Whatever a world throws is an error of the world. */
-async function inWorld<Value>(world: string, run: () => Value | Promise<Value>): Promise<Value> {
-  try {
-    return await run();
-  } catch (error) {
     if (error instanceof EnvironmentError) throw error;
-    throw new EnvironmentError(world, messageOf(error), { cause: error });
+    throw new PolicyError(messageOf(error), { cause: error });
   }
 }
 
@@ -268,8 +200,4 @@ function failure(
   if (aborted) return { status: "aborted", error: message };
   const status = error instanceof EnvironmentError ? "environment error" : "policy error";
   return { status, error: message };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -48,6 +48,7 @@ export function deadline(seconds: number | undefined, outer: AbortSignal | undef
     seconds === undefined || seconds * 1000 > longest
       ? undefined
       : setTimeout(() => {
+          if (controller.signal.aborted) return;
           expired = true;
           controller.abort(new Error(`the episode's ${seconds} s were over`));
         }, seconds * 1000);
@@ -68,8 +69,12 @@ export async function orAborted<Value>(
   value: Value | Promise<Value>,
   signal: AbortSignal,
 ): Promise<Value> {
-  if (!(value instanceof Promise)) return value;
-  if (signal.aborted) throw signal.reason;
+  if (!isThenable(value)) return value;
+  if (signal.aborted) {
+    // Nobody waits for it any more: its failure must not end the process.
+    Promise.resolve(value).catch(() => {});
+    throw signal.reason;
+  }
   let stop: (() => void) | undefined;
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason);
@@ -80,4 +85,8 @@ export async function orAborted<Value>(
   } finally {
     signal.removeEventListener("abort", stop!);
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }

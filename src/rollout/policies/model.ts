@@ -24,6 +24,7 @@ export interface ModelPolicyOptions {
 export function modelPolicy(options: ModelPolicyOptions): Policy {
   const { generator, chat, contextLength, sampling, constrain } = options;
   const format = typeof constrain === "string" ? replyFormat(constrain) : constrain;
+  if (format) requireOnlyAction(format);
   const stopTokens = sampling.stopTokens ?? [chat.endOfTurnId];
   return {
     chat,
@@ -44,9 +45,19 @@ export function modelPolicy(options: ModelPolicyOptions): Policy {
   };
 }
 
+/** Constrained replies hold an action and nothing else: a format that demands more would refuse them. */
+function requireOnlyAction({ name, fields, actionField }: ReplyFormat): void {
+  const other = fields.find((field) => field.name !== actionField && !field.optional);
+  if (other)
+    throw new RangeError(
+      `a constrained policy says only its action, but the format "${name}" also demands ` +
+        `"${other.name}"; use a format without such fields (action, tools)`,
+    );
+}
+
 /** Undefined where the world knows no actions, or some have blanks that only the model can fill in. */
 function choicesOf({ admissible }: Observation, format: ReplyFormat): string[] | undefined {
   if (!admissible || admissible.length === 0 || admissible.some((action) => action.includes("<")))
     return undefined;
-  return admissible.map((action) => format.write(action));
+  return [...new Set(admissible)].map((action) => format.write(action));
 }

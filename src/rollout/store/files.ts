@@ -39,6 +39,20 @@ export function readLines(file: string): { bytes: Buffer; spans: Span[] } {
   return { bytes, spans };
 }
 
+/** One line of a file, without reading the others where the file is not compressed. */
+export function readLine(file: string, { offset, length }: Span): string {
+  if (file.endsWith(".gz"))
+    return gunzipSync(readFileSync(file)).toString("utf8", offset, offset + length);
+  const descriptor = openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(length);
+    const count = readSync(descriptor, bytes, 0, length, offset);
+    return bytes.toString("utf8", 0, count);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 /** Cuts off a last line that was not written to its end. Returns how many bytes that were. */
 export function repairLines(file: string): number {
   const descriptor = openSync(file, "r+");
@@ -76,8 +90,17 @@ export function compressLines(file: string): string {
   return target;
 }
 
+/** The opposite, for a file that is to be appended to again: whole, or not at all. */
+export function expandLines(file: string): void {
+  const begun = `${file}.new`;
+  writeFileSync(begun, gunzipSync(readFileSync(`${file}.gz`)));
+  // In this order: while both are there, the compressed one counts (see settleCompression).
+  renameSync(begun, file);
+  rmSync(`${file}.gz`);
+}
+
 /** What a crash in the middle of a compression left: the half file, or both files. */
 export function settleCompression(file: string): void {
-  rmSync(`${file}.gz.new`, { force: true });
+  for (const begun of [`${file}.gz.new`, `${file}.new`]) rmSync(begun, { force: true });
   if (existsSync(file) && existsSync(`${file}.gz`)) rmSync(file);
 }

@@ -51,8 +51,12 @@ function problemOf(record: Trajectory): string | undefined {
     const reply = turn?.reply;
     if (!Array.isArray(turn?.promptIds) || !Array.isArray(reply?.ids))
       return `turn ${i + 1}: expected lists "promptIds" and "reply.ids"`;
-    if (reply.logprobs?.length !== reply.ids.length)
-      return `turn ${i + 1}: ${reply.ids.length} ids, and not as many log-probabilities`;
+    for (const key of ["logprobs", "sampledLogprobs"] as const)
+      if (!Array.isArray(reply[key]) || reply[key].length !== reply.ids.length)
+        return `turn ${i + 1}: ${reply.ids.length} ids, and not as many ${key}`;
+    if (typeof reply.text !== "string") return `turn ${i + 1}: expected "reply.text" to be a text`;
+    for (const key of ["messages", "problems"] as const)
+      if (!Array.isArray(turn[key])) return `turn ${i + 1}: expected "${key}" to be a list`;
   }
   return undefined;
 }

@@ -8,6 +8,7 @@
  */
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -18,7 +19,15 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import type { Trajectory } from "../trajectory.ts";
-import { compressLines, readLines, repairLines, type Span, settleCompression } from "./files.ts";
+import {
+  compressLines,
+  expandLines,
+  readLine,
+  readLines,
+  repairLines,
+  type Span,
+  settleCompression,
+} from "./files.ts";
 import { readIndex, removeIndex, type StoredEpisode, writeIndex } from "./index-file.ts";
 import { fromLine, TrajectoryLineError, toLine } from "./line.ts";
 
@@ -43,6 +52,7 @@ export interface TrajectoryStore {
   close(): void;
 }
 
+/** The iteration's number, at least six digits. */
 const FILE = /^(\d{6,})\.jsonl(\.gz)?$/;
 
 export function openTrajectoryStore(folder: string, options: StoreOptions = {}): TrajectoryStore {
@@ -60,6 +70,12 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
     if (current?.step === step) return current;
     closeCurrent();
     const file = join(folder, `${String(step).padStart(6, "0")}.jsonl`);
+    if (existsSync(`${file}.gz`)) {
+      // An episode of an old iteration that comes late: its file is opened again.
+      expandLines(file);
+      removeIndex(`${file}.gz`);
+      move(`${file}.gz`, file);
+    }
     const descriptor = openSync(file, "a");
     const size = statSync(file).size;
     compressOld(step);
@@ -78,12 +94,17 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
     for (const file of dataFiles(folder)) {
       if (file.endsWith(".gz") || stepOf(file) > step - uncompressed) continue;
       const compressed = compressLines(file);
-      const moved = [...index.values()]
-        .filter((episode) => episode.file === file)
-        .map((episode) => ({ ...episode, file: compressed }));
-      for (const episode of moved) index.set(episode.id, episode);
-      writeIndex(compressed, moved);
+      writeIndex(compressed, move(file, compressed));
     }
+  }
+
+  /** The file has another name now. */
+  function move(file: string, target: string): StoredEpisode[] {
+    const moved = [...index.values()]
+      .filter((episode) => episode.file === file)
+      .map((episode) => ({ ...episode, file: target }));
+    for (const episode of moved) index.set(episode.id, episode);
+    return moved;
   }
 
   return {
@@ -102,7 +123,7 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
     read(id) {
       const episode = index.get(id);
       if (!episode) throw new Error(`${folder}: there is no episode "${id}"`);
-      return readAt(episode);
+      return parsed(episode.file, readLine(episode.file, episode), episode.offset);
     },
     truncate(step) {
       closeCurrent();
@@ -122,10 +143,11 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
 
 /** Every trajectory of a file (.jsonl, .jsonl.gz) or of a store's folder, read one by one. */
 export function* readTrajectories(path: string): Generator<Trajectory> {
+  if (!existsSync(path)) throw new Error(`there are no trajectories at ${path}: it does not exist`);
   const files = /\.jsonl(\.gz)?$/.test(path) ? [path] : dataFiles(path, false);
   for (const file of files) {
     const { bytes, spans } = readLines(file);
-    for (const span of spans) yield parsed(file, bytes, span);
+    for (const span of spans) yield parsed(file, textOf(bytes, span), span.offset);
   }
 }
 
@@ -143,17 +165,16 @@ function stepOf(file: string): number {
 
 function indexOf(file: string): StoredEpisode[] {
   const { bytes, spans } = readLines(file);
-  return spans.map((span) => entryOf(parsed(file, bytes, span), file, span));
+  return spans.map((span) => entryOf(parsed(file, textOf(bytes, span), span.offset), file, span));
 }
 
-function readAt(episode: StoredEpisode): Trajectory {
-  const { bytes } = readLines(episode.file);
-  return parsed(episode.file, bytes, episode);
+function textOf(bytes: Buffer, { offset, length }: Span): string {
+  return bytes.toString("utf8", offset, offset + length);
 }
 
-function parsed(file: string, bytes: Buffer, { offset, length }: Span): Trajectory {
+function parsed(file: string, line: string, offset: number): Trajectory {
   try {
-    return fromLine(bytes.toString("utf8", offset, offset + length));
+    return fromLine(line);
   } catch (error) {
     if (!(error instanceof TrajectoryLineError)) throw error;
     throw new TrajectoryLineError(
