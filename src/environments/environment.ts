@@ -125,6 +125,14 @@ export interface Expert {
   act(observation: Observation): string;
 }
 
+/** A function that a world offers to agents, as prompts describe it. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments, an object. */
+  readonly parameters: { readonly [key: string]: Json };
+}
+
 /** A world whose data is loaded. */
 export interface World<Kind extends Environment = Environment> {
   /** As in the registry. */
@@ -132,6 +140,8 @@ export interface World<Kind extends Environment = Environment> {
   /** Where its tasks come from, for people: "3693 games in /data/alfworld". */
   readonly source?: string;
   readonly splits: readonly string[];
+  /** In a world of tools: what its actions may call, the final answer included. */
+  readonly tools?: readonly ToolDefinition[];
   /** Throws EnvironmentError, with the splits that there are, when there is no such split. */
   tasks(split: string): TaskSet | Promise<TaskSet>;
   /** A new environment, cheap: hundreds of them share the world's data. */

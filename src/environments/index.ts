@@ -21,6 +21,7 @@ export {
   type StepResult,
   type Task,
   type TaskSet,
+  type ToolDefinition,
   type World,
 } from "./environment.ts";
 export { nearest } from "./nearest.ts";
