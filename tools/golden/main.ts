@@ -40,6 +40,10 @@ const CHECKERS: Record<string, Entry> = {
     further: ["<games>"],
     load: async () => (await import("./alfworld.ts")).checkAlfworld,
   },
+  webshop: {
+    further: ["<transcripts>"],
+    load: async () => (await import("./webshop.ts")).checkWebshop,
+  },
   models: {
     takes: "folder",
     further: [],
