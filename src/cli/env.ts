@@ -1,5 +1,5 @@
 /**
- * @file `openmanus-rl env list|show|verify`: the worlds.
+ * @file `openmanus-rl env list|show|verify|serve`: the worlds.
  */
 import {
   type Option,
@@ -8,6 +8,7 @@ import {
   type WorldDefinition,
   worldDefinitions,
 } from "../environments/index.ts";
+import { serve } from "./env-serve.ts";
 import type { Command } from "./main.ts";
 import { optionsAndWords, UsageError } from "./usage.ts";
 import { opened, progressLine, worldWords } from "./world.ts";
@@ -17,26 +18,40 @@ export const env: Command = {
     "Usage: openmanus-rl env list [--json]",
     "       openmanus-rl env show NAME [key=value …] [--json]",
     "       openmanus-rl env verify NAME [DATA] [key=value …] [--split S] [--limit N] [--json]",
+    "       openmanus-rl env serve NAME [key=value …] [--port N] [--kind K] [--split S] [--host H]",
+    "                              [--environments N] [--idle SECONDS] [--json]",
     "",
     "list    the worlds that there are",
     "show    a world's options, splits and first task",
     "verify  replays every task's known solution; each must win at its last step and not before.",
     "        Prints {games, won, failures}; the exit code is 0 when all won.",
+    "serve   offers a world over AgentGym's HTTP protocol, until it is stopped",
     "",
     "NAME may be the file of a world of your own (./world.ts). DATA is a folder or an archive, the",
     "same as data=DATA. key=value sets an option of the world; show lists them.",
     "",
-    "  --split S   verify only this split",
-    "  --limit N   verify only the first N tasks of each split",
-    "  --json      one JSON object on standard output",
+    "  --split S         verify, or serve, only this split",
+    "  --limit N         verify only the first N tasks of each split",
+    "  --json            one JSON object on standard output",
+    "  --port N          serve on this port (any that is free unless said)",
+    "  --kind K          as which of AgentGym's servers: alfworld, webshop, textcraft, … (by NAME unless said)",
+    "  --host H          serve on this address (127.0.0.1 unless said: the protocol has no passwords)",
+    "  --environments N  how many there may be at once (1024 unless said)",
+    "  --idle SECONDS    close an environment that nobody uses for so long (3600 unless said)",
     "",
     "Example: openmanus-rl env verify alfworld ~/alfworld/json_2.1.1 --json",
+    "         openmanus-rl env serve textcraft --port 36001",
   ].join("\n"),
   async run(words) {
     const parsed = optionsAndWords(words, {
       json: { type: "boolean", default: false },
       split: { type: "string" },
       limit: { type: "string" },
+      port: { type: "string" },
+      kind: { type: "string" },
+      host: { type: "string" },
+      environments: { type: "string" },
+      idle: { type: "string" },
     });
     const { values } = parsed;
     const [what, ...rest] = parsed.words;
@@ -48,9 +63,11 @@ export const env: Command = {
         return show(rest, values.json);
       case "verify":
         return verify(rest, values);
+      case "serve":
+        return serve(rest, values);
       default:
         throw new UsageError(
-          `${what === undefined ? "what about the worlds?" : `there is no "env ${what}".`} There are list, show and verify.`,
+          `${what === undefined ? "what about the worlds?" : `there is no "env ${what}".`} There are list, show, verify and serve.`,
         );
     }
   },

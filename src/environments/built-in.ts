@@ -1,6 +1,7 @@
 /**
  * @file The list of our own worlds. A new world adds its line here.
  */
+import { agentgym } from "./agentgym/index.ts";
 import { alfworld, household } from "./alfworld/index.ts";
 import type { WorldDefinition } from "./define.ts";
 import { maze } from "./maze/index.ts";
@@ -9,6 +10,7 @@ import { webshop } from "./webshop/index.ts";
 import { wordle } from "./wordle/index.ts";
 
 export const BUILT_IN: readonly WorldDefinition[] = [
+  agentgym,
   alfworld,
   household,
   maze,

@@ -2,6 +2,7 @@
  * @file The door of the environments room: the interface, the registry, and how to define a world.
  */
 
+export { type AgentGymServer, type ServeOptions, serveWorld } from "./agentgym/index.ts";
 export { DATASETS, type Dataset, type GetOptions } from "./data/datasets.ts";
 export {
   type Answer,

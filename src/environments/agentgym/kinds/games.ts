@@ -1,0 +1,188 @@
+/**
+ * @file The kinds whose servers play games: environments go by "id", and what is wrong is answered with
+ * {"error": …} and status 200.
+ */
+import type { Json, StepResult } from "../../environment.ts";
+import type { Kind } from "../kind.ts";
+import { numberIn, recordOf, textIn, textsOf } from "../shape.ts";
+import { actions, detail, OBJECT, observation, PLAIN, SHARE } from "./common.ts";
+
+export const alfworld: Kind = {
+  ...OBJECT,
+  name: "alfworld",
+  about: "household tasks in text",
+  item: "alfworld",
+  index: { field: "game" },
+  resetFields: { world_type: "Text" },
+  refusesFinished: true,
+  reward: { ...PLAIN, winReward: 10 },
+  readReset: (answer) => ({
+    text: textIn(answer, "observation"),
+    admissible: textsOf(recordOf(answer).available_actions),
+    info: { task_type: textIn(answer, "task_type") },
+  }),
+  readStep: (answer) => ({
+    ...OBJECT.readStep(answer),
+    admissible: textsOf(recordOf(answer).available_actions),
+  }),
+  writeReset: (id, { task, observation }) => ({
+    id,
+    observation: withoutBanner(observation.text),
+    available_actions: observation.admissible ?? [],
+    // The folders of the task and of its trial.
+    task_type: task.id
+      .split("/")
+      .filter((part) => !part.endsWith(".tw-pddl"))
+      .slice(-2)
+      .join("/"),
+  }),
+  writeStep: ({ observation, won, done }) => ({
+    observation: observation.text,
+    reward: won ? 1 : 0,
+    available_actions: observation.admissible ?? [],
+    done,
+  }),
+  questions: { observation, available_actions: actions, detail },
+};
+
+/** AgentGym leaves the first paragraph out, and the empty lines. */
+export function withoutBanner(text: string): string {
+  const [first, ...rest] = text.split("\n\n");
+  return first?.startsWith("-=") ? rest.join("\n") : text;
+}
+
+export const textcraft: Kind = {
+  ...OBJECT,
+  name: "textcraft",
+  about: "crafting things from recipes",
+  item: "textcraft",
+  index: { field: "data_idx" },
+  wraps: true,
+  createsBegun: true,
+  closes: true,
+  reward: PLAIN,
+  writeReset: (id, { observation }) => ({
+    ...{ id, observation: observation.text, done: false, reward: 0 },
+  }),
+  questions: { observation, detail },
+};
+
+export const babyai: Kind = {
+  ...OBJECT,
+  name: "babyai",
+  about: "errands in a grid of rooms",
+  item: "babyai",
+  index: { field: "data_idx" },
+  refusesFinished: true,
+  closes: true,
+  // Its best is less than 1: each step takes something off.
+  reward: { ...SHARE, field: "score", won: (value) => value > 0 },
+  readReset: (answer) => withListedActions(OBJECT.readReset(answer)),
+  readStep: (answer) =>
+    withListedActions({ ...OBJECT.readStep(answer), value: numberIn(answer, "score") }),
+  writeReset: (_, { observation }) => ({
+    ...{ observation: observation.text, reward: 0, score: 0, deleted: false, done: false },
+  }),
+  writeStep: scored(1),
+  questions: { observation: (standing) => ({ observation: standing.observation.text }) },
+};
+
+/** Its texts end with a line `Available actions: ["turn left", …]`. */
+function withListedActions<Said extends { readonly text: string }>(said: Said) {
+  const list = /^Available actions: (\[.*\])\s*$/m.exec(said.text)?.[1];
+  try {
+    return list === undefined ? said : { ...said, admissible: textsOf(JSON.parse(list)) };
+  } catch {
+    return said; // Only for people, then.
+  }
+}
+
+/** Answers that have the reward of the step and the score of the episode, of at most `best`. */
+function scored(best: number) {
+  return ({ observation, reward, score, done }: StepResult): Json => ({
+    observation: observation.text,
+    reward: reward * best,
+    score: score * best,
+    done,
+  });
+}
+
+export const sciworld: Kind = {
+  ...OBJECT,
+  name: "sciworld",
+  about: "experiments of a school's science lessons",
+  item: "sciworld",
+  index: { field: "data_idx" },
+  refusesFinished: true,
+  closes: true,
+  reward: { ...SHARE, field: "score", best: 100, won: (value) => value >= 100 },
+  actions: {
+    route: "action_hint",
+    when: "episode",
+    // "open OBJ" has a blank for a thing.
+    read: (answer) =>
+      textsOf(recordOf(answer).possible_actions).map((action) =>
+        action.replace(/\bOBJ\b/g, "<object>"),
+      ),
+  },
+  readReset: (answer) => ({
+    text: `${textIn(answer, "task_description")}\n${textIn(answer, "observation")}`,
+    info: { task_name: textIn(answer, "task_name"), var_num: numberIn(answer, "var_num") },
+  }),
+  readStep: (answer) => ({ ...OBJECT.readStep(answer), value: numberIn(answer, "score") }),
+  writeReset: (_, { task, index, observation }) => ({
+    task_name: task.type ?? task.environment,
+    var_num: index,
+    task_description: observation.instruction ?? "",
+    observation: observation.text,
+    ...{ reward: 0, score: 0, deleted: false, done: false },
+  }),
+  writeStep: scored(100),
+  questions: {
+    observation,
+    detail,
+    task_description: ({ observation }) => observation.instruction ?? "",
+    action_hint: (standing) => ({ possible_actions: actions(standing), possible_objects: [] }),
+  },
+};
+
+export const maze: Kind = {
+  ...OBJECT,
+  name: "maze",
+  about: "the way through a maze",
+  item: "lmrlgym_maze",
+  prefix: "/maze",
+  index: { field: "game" },
+  refusesFinished: true,
+  reward: PLAIN,
+  actions: { route: "available_actions", when: "episode", read: textsOf },
+  instruction:
+    "Find the way through the maze to the goal in as few steps as you can. A position is a row, " +
+    "counted downwards, and a column, counted to the right. A wall stops you.",
+  constants: { available_actions: ["move left", "move right", "move up", "move down"] },
+  questions: { observation, detail },
+};
+
+export const wordle: Kind = {
+  ...OBJECT,
+  name: "wordle",
+  about: "guessing a word of five letters",
+  item: "lmrlgym_wordle",
+  prefix: "/wordle",
+  index: { field: "seed" },
+  wraps: true,
+  refusesFinished: true,
+  reward: PLAIN,
+  // At the beginning that is every word; a guess has spaces between its letters.
+  actions: {
+    route: "filtered_vocab",
+    when: "episode",
+    read: (answer) => textsOf(answer).map((word) => Array.from(word).join(" ")),
+  },
+  instruction:
+    "Guess the hidden word of five letters in at most six attempts. The answer has one letter for " +
+    "each of yours: g when it is in that place of the word, y when it is elsewhere in it, b when it " +
+    'is not in it. A guess is written with spaces between its letters, such as "s t o n e".',
+  writeReset: (id, { observation }) => ({ id, observation: observation.text }),
+  questions: { observation, filtered_vocab: actions, detail },
+};

@@ -1,0 +1,51 @@
+/**
+ * @file Reading JSON that somebody else wrote: what is not as expected is a TypeError that says so.
+ */
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function recordOf(answer: unknown): Readonly<Record<string, unknown>> {
+  if (isRecord(answer)) return answer;
+  throw new TypeError(`expected an object, got ${shown(answer)}`);
+}
+
+export function textIn(answer: unknown, field: string): string {
+  const value = recordOf(answer)[field];
+  if (typeof value === "string") return value;
+  throw new TypeError(`expected a text in "${field}", got ${shown(value)} in ${shown(answer)}`);
+}
+
+export function numberIn(answer: unknown, field: string): number {
+  const value = recordOf(answer)[field];
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  // Python's True, from a comparison that somebody took for a number.
+  if (typeof value === "boolean") return value ? 1 : 0;
+  throw new TypeError(`expected a number in "${field}", got ${shown(value)} in ${shown(answer)}`);
+}
+
+export function booleanIn(answer: unknown, field: string): boolean {
+  const value = recordOf(answer)[field];
+  if (typeof value === "boolean") return value;
+  throw new TypeError(
+    `expected true or false in "${field}", got ${shown(value)} in ${shown(answer)}`,
+  );
+}
+
+export function textsOf(value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
+  throw new TypeError(`expected a list of texts, got ${shown(value)}`);
+}
+
+/** The number of an environment: 0, 1, 2, … */
+export function numberOf(value: unknown): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new TypeError(`expected an environment's number, got ${shown(value)}`);
+}
+
+/** As JSON, not too long. */
+export function shown(value: unknown, length = 200): string {
+  const text = value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
+  return text.length <= length ? text : `${text.slice(0, length)}…`;
+}

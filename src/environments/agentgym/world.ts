@@ -1,0 +1,111 @@
+/**
+ * @file The world behind AgentGym's servers: tasks by number, and environments on one server after the
+ * other.
+ */
+import { EnvironmentError, type Task, type TaskSet, type World } from "../environment.ts";
+import { requireSplit, taskSet } from "../tasks.ts";
+import { type Context, RemoteEnvironment } from "./environment.ts";
+import { findKind } from "./kinds/index.ts";
+import { type Line, Remote } from "./remote.ts";
+
+export interface AgentGymOptions {
+  readonly url: readonly string[];
+  readonly kind: string;
+  readonly tasks: number;
+  readonly testTasks: number;
+  readonly first: number;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly retries: number;
+  /** Seconds. */
+  readonly wait: number;
+  readonly replay: boolean;
+  readonly winReward: number | undefined;
+}
+
+/** Milliseconds for a farewell; a server that does not take it is left alone. */
+const FAREWELL = 5000;
+
+export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment> {
+  const kind = findKind(options.kind)!;
+  const lines = options.url.map((url): Line => {
+    return { kind, base: baseOf(url, kind.prefix), timeout: options.timeout * 1000 };
+  });
+  if (lines.length === 0)
+    throw new EnvironmentError("agentgym", "which server? Set url=http://127.0.0.1:36001.");
+  const sizes: Readonly<Record<string, number>> = {
+    train: options.tasks,
+    ...(options.testTasks > 0 && { test: options.testTasks }),
+  };
+  const splits = Object.keys(sizes);
+  const living = new Set<RemoteEnvironment>();
+  /** Given back by their environments, at servers that cannot close them. */
+  const free: Remote[] = [];
+  let turn = 0;
+  let made = 0;
+  const context: Context = {
+    kind,
+    ...{ retries: options.retries, wait: options.wait * 1000, replay: options.replay },
+    winReward: options.winReward,
+    async take(index, signal) {
+      const used = free.pop();
+      return used ?? Remote.create(lines[turn++ % lines.length]!, index, signal);
+    },
+    async giveBack(remote, usable) {
+      if (usable && !remote.closes) {
+        free.push(remote);
+        return;
+      }
+      // Whether it is heard is the server's affair, and one that has failed us is not waited for.
+      const farewell = remote.close(AbortSignal.timeout(FAREWELL)).catch(() => {});
+      if (usable) await farewell;
+    },
+    closed: (environment) => void living.delete(environment),
+  };
+  const environment = (): RemoteEnvironment => {
+    const another = new RemoteEnvironment(context, made++);
+    living.add(another);
+    return another;
+  };
+  return {
+    name: "agentgym",
+    source: `${kind.name} at ${lines.map(({ base }) => base).join(", ")}`,
+    splits,
+    tasks(split): TaskSet {
+      requireSplit("agentgym", split, splits);
+      const from = options.first + (split === "test" ? options.tasks : 0);
+      return taskSet({
+        ...{ environment: "agentgym", split, length: sizes[split]! },
+        task: (place): Task => ({
+          ...{ environment: "agentgym", split, id: `${kind.item}_${from + place}` },
+          ...{ type: kind.name, data: { index: from + place } },
+        }),
+      });
+    },
+    environment,
+    async solution(task) {
+      const asked = environment();
+      try {
+        await asked.reset(task);
+        return await asked.solution();
+      } finally {
+        await asked.close();
+      }
+    },
+    async close() {
+      await Promise.all([...living].map((environment) => environment.close()));
+      free.length = 0;
+    },
+  };
+}
+
+/** Users write the address as AgentGym's clients take it: some with the kind's prefix, some without. */
+function baseOf(url: string, prefix: string): string {
+  const base = url.replace(/\/+$/, "");
+  if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol))
+    throw new EnvironmentError(
+      "agentgym",
+      `url must be like http://127.0.0.1:36001 (several: separated by commas), not "${url}".`,
+    );
+  return base.endsWith(prefix) ? base : base + prefix;
+}
