@@ -5,6 +5,7 @@
  * is ever blank, so nothing flickers. The cursor is hidden in between and comes back however the
  * process ends.
  */
+import { widthOf } from "./style.ts";
 
 /** What we need of a terminal's stream; process.stdout and process.stderr are such. */
 export interface TerminalStream {
@@ -34,19 +35,26 @@ const CLEAR_BELOW = "\x1b[J";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+const COLORS = /\x1b\[[\d;]*m/g;
+
 export function openScreen(stream: TerminalStream): Screen {
-  let drawn = 0;
+  /** The widths of the drawn lines, in columns. */
+  let drawn: number[] = [];
   let open = true;
   stream.write(HIDE_CURSOR);
 
   function frame(above: readonly string[], lines: readonly string[]): void {
     if (!open) return;
-    const up = drawn > 0 ? `\x1b[${drawn}A` : "";
+    // A terminal that has become narrower since has broken long lines into several.
+    const columns = Math.max(1, stream.columns ?? 80);
+    const rows = drawn.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
+    const up = rows > 0 ? `\x1b[${rows}A` : "";
     // Lines that have scrolled out of the screen cannot be reached again.
     const shown = lines.slice(0, Math.max(1, (stream.rows ?? 24) - 1));
-    const text = [...above, ...shown].map((line) => `${line}${CLEAR_LINE_END}\n`).join("");
+    const text = [...above, ...shown].map((line) => `${line}${CLEAR_LINE_END}\r\n`).join("");
     stream.write(`${BEGIN_FRAME}${up}\r${text}${CLEAR_BELOW}${END_FRAME}`);
-    drawn = shown.length;
+    drawn = shown.map((line) => widthOf(line.replace(COLORS, "")));
   }
 
   function close(): void {
@@ -54,17 +62,19 @@ export function openScreen(stream: TerminalStream): Screen {
     open = false;
     stream.write(SHOW_CURSOR);
     process.off("exit", close);
-    for (const signal of SIGNALS) process.off(signal, onSignal);
+    for (const signal of SIGNALS) process.off(signal, endScreen);
   }
 
   /** A program with a handler of its own goes on (and closes us); for any other we end it as usual. */
-  function onSignal(signal: NodeJS.Signals): void {
-    if (process.listenerCount(signal) > 1) return;
+  function endScreen(signal: NodeJS.Signals): void {
+    const others = process.listeners(signal).filter(({ name }) => name !== endScreen.name);
+    if (others.length > 0) return;
     close();
     process.kill(process.pid, signal);
   }
 
   process.on("exit", close);
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  // First in line: a handler that is there for one signal only is gone after it was called.
+  for (const signal of SIGNALS) process.prependListener(signal, endScreen);
   return { draw: (lines) => frame([], lines), print: (line, lines) => frame([line], lines), close };
 }

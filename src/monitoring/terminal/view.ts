@@ -30,7 +30,7 @@ export function viewLines(run: RunState, options: ViewOptions): string[] {
   const lines = [
     headLine(run, options),
     progressLine(run, options),
-    rewardLine(run),
+    ...rewardLines(run, width),
     ...fieldLines(run, width),
     timeLine(run, width),
   ];
@@ -61,44 +61,49 @@ function progressLine(run: RunState, { totalSteps, width }: ViewOptions): Piece[
   return [{ text: "█".repeat(full), style: "green" }, dim("░".repeat(room - full)), ...ending];
 }
 
-function rewardLine(run: RunState): Piece[] {
-  const reward = firstOf(run.latest, REWARD.names);
-  const success = firstOf(run.latest, SUCCESS.names);
-  const validation = firstOf(run.latest, VALIDATION.names);
-  const parts: Piece[][] = [];
-  if (reward !== undefined)
-    parts.push([...labelled(REWARD, reward, "bold"), dim(sparkline(run.rewards))]);
-  if (success !== undefined)
-    parts.push([...labelled(SUCCESS, success, "green"), dim(sparkline(run.successes))]);
-  if (validation !== undefined)
-    parts.push([...labelled(VALIDATION, validation, "green"), dim(`at step ${run.validated}`)]);
-  return joinParts(parts);
+/** The small curves get what the numbers leave, and are left out where that is next to nothing. */
+function rewardLines(run: RunState, width: number): Piece[][] {
+  const curves: Readonly<Record<string, readonly number[]>> = {
+    [REWARD.label]: run.rewards,
+    [SUCCESS.label]: run.successes,
+  };
+  const parts = [REWARD, SUCCESS, VALIDATION].flatMap((field) => {
+    const value = firstOf(run.latest, field.names);
+    return value === undefined ? [] : [{ field, pieces: labelled(field, value, "bold") }];
+  });
+  for (const { field, pieces } of parts)
+    if (field === VALIDATION) pieces.push(dim(` at step ${run.validated}`));
+  const numbers = lineWidth(joinParts(parts.map(({ pieces }) => pieces)));
+  const drawn = parts.filter(({ field }) => (curves[field.label]?.length ?? 0) > 1);
+  const room = Math.floor((width - numbers) / Math.max(1, drawn.length)) - 1;
+  if (room >= 6)
+    for (const { field, pieces } of drawn)
+      pieces.push(dim(` ${sparkline(curves[field.label]!.slice(-room))}`));
+  return wrapParts(
+    parts.map(({ pieces }) => pieces),
+    width,
+  );
 }
 
-/** As many fields to a line as fit, at most two lines. */
+/** At most two lines. */
 function fieldLines(run: RunState, width: number): Piece[][] {
-  const lines: Piece[][][] = [[]];
-  for (const field of FIELDS) {
+  const parts = FIELDS.flatMap((field) => {
     const value = firstOf(run.latest, field.names);
-    if (value === undefined) continue;
-    const part = labelled(field, value).slice(0, -1);
-    const last = lines.at(-1)!;
-    if (last.length > 0 && lineWidth(joinParts([...last, part])) > width) lines.push([part]);
-    else last.push(part);
-  }
-  return lines.slice(0, 2).map(joinParts);
+    return value === undefined ? [] : [labelled(field, value)];
+  });
+  return wrapParts(parts, width).slice(0, 2);
 }
 
 const PHASE_STYLES: readonly Style[] = ["blue", "magenta", "yellow", "cyan", "green", "red"];
 
-/** The last step's time as a bar, a colour per phase, and the largest by name. */
+/** The last step's time as a bar, a colour per phase; their names from the largest share down. */
 function timeLine({ metrics }: RunState, width: number): Piece[] {
   const phases = phasesOf(metrics);
   const total = phases.reduce((sum, { seconds }) => sum + seconds, 0);
   if (!(total > 0)) return [];
   const room = Math.max(8, Math.min(30, Math.floor(width / 3)));
   const bar: Piece[] = [];
-  const names: Piece[][] = [];
+  const names: { share: number; pieces: Piece[] }[] = [];
   let until = 0;
   let drawn = 0;
   for (const [i, { name, seconds }] of phases.entries()) {
@@ -109,9 +114,10 @@ function timeLine({ metrics }: RunState, width: number): Piece[] {
     bar.push({ text: (i % 2 === 0 ? "█" : "▒").repeat(end - drawn), style });
     drawn = end;
     const share = Math.round((100 * seconds) / total);
-    if (share >= 3) names.push([{ text: name, style }, { text: ` ${share}%` }]);
+    if (share > 0) names.push({ share, pieces: [{ text: name, style }, { text: ` ${share}%` }] });
   }
-  return [dim("time "), ...bar, { text: "  " }, ...joinParts(names)];
+  names.sort((one, other) => other.share - one.share);
+  return [dim("time "), ...bar, { text: "  " }, ...joinParts(names.map(({ pieces }) => pieces))];
 }
 
 const TICKS = "▁▂▃▄▅▆▇█";
@@ -128,11 +134,22 @@ export function sparkline(values: readonly number[]): string {
 
 function labelled({ label, format }: Field, value: number, style?: Style): Piece[] {
   const text = format(value);
-  return [dim(`${label} `), style ? { text, style } : { text }, { text: " " }];
+  return [dim(`${label} `), style ? { text, style } : { text }];
 }
 
 function dim(text: string): Piece {
   return { text, style: "dim" };
+}
+
+/** As many parts to a line as fit. */
+function wrapParts(parts: readonly (readonly Piece[])[], width: number): Piece[][] {
+  const lines: (readonly Piece[])[][] = [];
+  for (const part of parts) {
+    const last = lines.at(-1);
+    if (last && lineWidth(joinParts([...last, part])) <= width) last.push(part);
+    else lines.push([part]);
+  }
+  return lines.map(joinParts);
 }
 
 function joinParts(parts: readonly (readonly Piece[])[]): Piece[] {
