@@ -1,0 +1,114 @@
+/**
+ * @file Folders that are written whole or not at all, and checked when they are read: a manifest has the
+ * size and the hash of every file.
+ */
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+/** A checkpoint that cannot be used; the message has the file's name. */
+export class CheckpointError extends Error {
+  override name = "CheckpointError";
+}
+
+const MANIFEST = "manifest.json";
+
+interface Manifest {
+  files: Record<string, { bytes: number; sha256: string }>;
+}
+
+/** Writes into a new folder beside the target, and puts it in the target's place when all is on disk. */
+export function writeWhole(target: string, write: (folder: string) => void): void {
+  const folder = join(dirname(target), `.new-${process.pid}-${target.split("/").at(-1)}`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  try {
+    write(folder);
+    const files: Manifest["files"] = {};
+    for (const file of filesIn(folder)) {
+      flush(file);
+      files[relative(folder, file)] = { bytes: statSync(file).size, sha256: hashOf(file) };
+    }
+    const manifest = join(folder, MANIFEST);
+    writeFileSync(manifest, `${JSON.stringify({ files } satisfies Manifest, null, 1)}\n`);
+    flush(manifest);
+    flush(folder);
+    rmSync(target, { recursive: true, force: true });
+    renameSync(folder, target);
+    flush(dirname(target));
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Throws, with the file's name, unless every file is there as it was written. */
+export function verifyWhole(folder: string): void {
+  const path = join(folder, MANIFEST);
+  let manifest: Manifest;
+  try {
+    manifest = JSON.parse(readFileSync(path, "utf8")) as Manifest;
+  } catch (error) {
+    throw new CheckpointError(`${path}: cannot be read (${(error as Error).message})`);
+  }
+  for (const [name, { bytes, sha256 }] of Object.entries(manifest.files)) {
+    const file = join(folder, name);
+    if (!existsSync(file)) throw new CheckpointError(`${file}: is missing`);
+    const { size } = statSync(file);
+    if (size !== bytes)
+      throw new CheckpointError(`${file}: has ${size} bytes, was written with ${bytes}`);
+    if (hashOf(file) !== sha256)
+      throw new CheckpointError(`${file}: was altered after it was written (its hash differs)`);
+  }
+}
+
+/** What a process that died while writing left behind. */
+export function removeHalfWritten(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder))
+    if (name.startsWith(".new-")) rmSync(join(folder, name), { recursive: true, force: true });
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+function flush(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function hashOf(file: string): string {
+  const hash = createHash("sha256");
+  const piece = Buffer.alloc(2 ** 20);
+  const descriptor = openSync(file, "r");
+  try {
+    for (;;) {
+      const count = readSync(descriptor, piece);
+      if (count === 0) return hash.digest("hex");
+      hash.update(piece.subarray(0, count));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}

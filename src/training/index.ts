@@ -1,0 +1,25 @@
+/**
+ * @file The door of the training room: the trainer, its workers, SFT, checkpoints.
+ */
+export { checkpointFolder, checkpointSteps, type RunState } from "./checkpoint/checkpoint.ts";
+export { CheckpointError } from "./checkpoint/files.ts";
+export { type FitOptions, type FitResult, fit } from "./fit.ts";
+export { joinRanks, type Ranks } from "./ranks.ts";
+export { runPath } from "./run-folder.ts";
+export {
+  type Example,
+  exampleOfChat,
+  examplesOf,
+  readExamples,
+} from "./sft/examples.ts";
+export {
+  fineTune,
+  meanLoss,
+  type SftOptions,
+  type SftProgress,
+  type SftResult,
+} from "./sft/sft.ts";
+export { chosenTasks, taskOrder } from "./task-order.ts";
+export { iterationsOf, type TrainOptions, type TrainResult, train } from "./train.ts";
+export { type Validation, type ValidationEpisode, validate } from "./validate.ts";
+export { agentOf, createWorkers, openTrainingWorld, requireModelFolder } from "./workers.ts";

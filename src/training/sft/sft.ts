@@ -1,0 +1,184 @@
+/**
+ * @file Supervised fine-tuning: the model learns to say what the agent said. Agent tokens only, sequences
+ * packed without padding.
+ *
+ *   loss = − Σ log p(token) / number of learned tokens of the mini-batch
+ */
+import { seededRandom } from "../../environments/index.ts";
+import { byTokenBudget, type Model, packSequences, tokenOutputs } from "../../models/index.ts";
+import {
+  adamw,
+  backward,
+  clipFactor,
+  fromTypedArray,
+  gradientNorm,
+  noGrad,
+  type Schedule,
+  schedule,
+  tidy,
+} from "../../torch/index.ts";
+import type { Example } from "./examples.ts";
+
+export interface SftOptions {
+  readonly epochs: number;
+  readonly lr: number;
+  readonly weightDecay?: number;
+  /** Sequences per update. */
+  readonly batchSize: number;
+  /** Tokens of one pass. */
+  readonly tokensPerPass?: number;
+  readonly warmupUpdates?: number;
+  /** What the rate falls to, by a cosine. Default 0.1 of itself. */
+  readonly endFactor?: number;
+  readonly gradientClip?: number;
+  readonly seed: number;
+  readonly checkpointing?: boolean;
+  /** Held out: their loss is shown after each epoch. */
+  readonly validation?: readonly Example[];
+  readonly onUpdate?: (progress: SftProgress) => void;
+  readonly onEpoch?: (epoch: number, validationLoss: number | undefined) => Promise<void> | void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface SftProgress {
+  readonly update: number;
+  readonly updates: number;
+  readonly loss: number;
+  readonly gradientNorm: number;
+  readonly lr: number;
+  /** Learned tokens so far. */
+  readonly tokens: number;
+}
+
+export interface SftResult {
+  readonly updates: number;
+  readonly tokens: number;
+  /** Of the last epoch's updates. */
+  readonly loss: number;
+  readonly validationLoss: number | undefined;
+}
+
+const TOKENS_PER_PASS = 8192;
+
+export async function fineTune(
+  model: Model,
+  examples: readonly Example[],
+  options: SftOptions,
+): Promise<SftResult> {
+  const usable = examples.filter(({ mask }) => mask.includes(1));
+  if (usable.length === 0) throw new Error("sft: there is nothing to learn from");
+  const longest = usable.reduce((most, { ids }) => Math.max(most, ids.length), 0);
+  if (longest > model.config.maximumPositions)
+    throw new Error(
+      `sft: a sequence has ${longest} tokens, the model takes ${model.config.maximumPositions}`,
+    );
+  const perEpoch = Math.ceil(usable.length / options.batchSize);
+  const updates = perEpoch * options.epochs;
+  const optimizer = adamw(model.trainable, {
+    lr: options.lr,
+    weightDecay: options.weightDecay ?? 0.01,
+  });
+  const factor: Schedule = schedule({
+    kind: "cosine",
+    warmupSteps: options.warmupUpdates ?? Math.min(20, Math.floor(updates / 10)),
+    totalSteps: Math.max(updates, 2) + 1,
+    endFactor: options.endFactor ?? 0.1,
+  });
+  let update = 0;
+  let tokens = 0;
+  let epochLoss = 0;
+  let validationLoss: number | undefined;
+  try {
+    for (let epoch = 0; epoch < options.epochs && !options.signal?.aborted; epoch++) {
+      const order = seededRandom("sft", options.seed, epoch).shuffled(usable);
+      epochLoss = 0;
+      for (
+        let first = 0;
+        first < order.length && !options.signal?.aborted;
+        first += options.batchSize
+      ) {
+        const batch = order.slice(first, first + options.batchSize);
+        const lr = options.lr * factor(update + 1);
+        for (const group of optimizer.groups) group.lr = lr;
+        const learned = batch.reduce((sum, { mask }) => sum + mask.reduce((a, b) => a + b, 0), 0);
+        const loss = lossOf(model, batch, learned, options, true);
+        const norm = gradientNorm(model.trainable);
+        if (!Number.isFinite(loss) || !Number.isFinite(norm))
+          throw new Error(
+            `sft: the loss is ${loss} and the gradient's norm ${norm} in update ${update + 1}; lower the learning rate (${options.lr})`,
+          );
+        optimizer.step({ gradientScale: clipFactor(norm, options.gradientClip ?? 1) });
+        optimizer.clearGradients();
+        update++;
+        tokens += learned;
+        epochLoss += loss / perEpoch;
+        options.onUpdate?.({ update, updates, loss, gradientNorm: norm, lr, tokens });
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      validationLoss = options.validation && meanLoss(model, options.validation, options);
+      await options.onEpoch?.(epoch + 1, validationLoss);
+    }
+  } finally {
+    optimizer.clearGradients();
+    optimizer.dispose();
+  }
+  return { updates: update, tokens, loss: epochLoss, validationLoss };
+}
+
+/** The mean loss per learned token. */
+export function meanLoss(
+  model: Model,
+  examples: readonly Example[],
+  options: Pick<SftOptions, "tokensPerPass"> = {},
+): number {
+  const learned = examples.reduce((sum, { mask }) => sum + mask.reduce((a, b) => a + b, 0), 0);
+  return learned === 0 ? 0 : noGrad(() => lossOf(model, examples, learned, options, false));
+}
+
+/** The loss of some examples; with `learn`, their gradients are added up. */
+function lossOf(
+  model: Model,
+  examples: readonly Example[],
+  learned: number,
+  options: Pick<SftOptions, "tokensPerPass" | "checkpointing">,
+  learn: boolean,
+): number {
+  const lengths = examples.map(({ ids }) => ids.length);
+  let total = 0;
+  for (const pass of byTokenBudget(lengths, options.tokensPerPass ?? TOKENS_PER_PASS))
+    total += tidy(() => {
+      const members = pass.map((i) => examples[i]!);
+      const { before, targets } = learnedTokens(members);
+      const device = model.device;
+      const { logprobs } = tokenOutputs(
+        model,
+        packSequences(
+          members.map(({ ids }) => ids),
+          device,
+        ),
+        fromTypedArray(before, undefined, { device }),
+        fromTypedArray(targets, undefined, { device }),
+        { entropy: false, layersPerSegment: options.checkpointing ? 1 : 0 },
+      );
+      const loss = logprobs.sum().mul(-1 / learned);
+      if (learn) backward(loss);
+      return loss.item();
+    });
+  return total;
+}
+
+/** The learned tokens of packed examples, and the places before them. */
+function learnedTokens(members: readonly Example[]) {
+  const before: bigint[] = [];
+  const targets: bigint[] = [];
+  let start = 0;
+  for (const { ids, mask } of members) {
+    for (let i = 1; i < ids.length; i++)
+      if (mask[i] === 1) {
+        before.push(BigInt(start + i - 1));
+        targets.push(BigInt(ids[i]!));
+      }
+    start += ids.length;
+  }
+  return { before: BigInt64Array.from(before), targets: BigInt64Array.from(targets) };
+}

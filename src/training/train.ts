@@ -1,0 +1,173 @@
+/**
+ * @file A training run from its configuration: joins the other processes, takes the run's folder, goes on
+ * from the last checkpoint if there is one, trains, and writes the report.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Config, totalIterations } from "../config/index.ts";
+import {
+  allLoggers,
+  type MetricsLogger,
+  openMetrics,
+  openTensorBoard,
+} from "../monitoring/index.ts";
+import type { RewardComponent } from "../rewards/index.ts";
+import { openTrajectoryStore, type TrajectoryStore } from "../rollout/index.ts";
+import { setThreads } from "../torch/index.ts";
+import {
+  checkpointFolder,
+  checkpointSteps,
+  loadOptimizers,
+  openCheckpointState,
+  type RunState,
+  resumeFolders,
+} from "./checkpoint/checkpoint.ts";
+import { CheckpointError } from "./checkpoint/files.ts";
+import { type FitResult, fit } from "./fit.ts";
+import { joinRanks, type Ranks } from "./ranks.ts";
+import { openRunFolder, type RunFolder } from "./run-folder.ts";
+import type { Validation } from "./validate.ts";
+import { createWorkers, openTrainingWorld } from "./workers.ts";
+
+export interface TrainOptions {
+  readonly config: Config;
+  /** What else takes the metrics: the terminal's view. */
+  readonly loggers?: readonly MetricsLogger[];
+  readonly rewards?: readonly RewardComponent[];
+  readonly say?: (text: string) => void;
+  readonly signal?: AbortSignal | undefined;
+  readonly onValidation?: (step: number, validation: Validation) => void;
+}
+
+export interface TrainResult extends FitResult {
+  readonly folder: string;
+  /** The last checkpoint's policy: a model folder (with LoRA, an adapter's). */
+  readonly model: string | undefined;
+  readonly resumedFrom: number;
+}
+
+export async function train(options: TrainOptions): Promise<TrainResult> {
+  const { config, say = () => {} } = options;
+  if (config.trainer.threads !== null) setThreads(config.trainer.threads);
+  const ranks = joinRanks();
+  try {
+    // The others wait until the leader has the folder, and read what it found.
+    const folder = ranks.leads ? openRunFolder(config) : undefined;
+    try {
+      return await trainIn(options, ranks, folder, say);
+    } finally {
+      folder?.release();
+    }
+  } finally {
+    ranks.close();
+  }
+}
+
+async function trainIn(
+  options: TrainOptions,
+  ranks: Ranks,
+  own: RunFolder | undefined,
+  say: (text: string) => void,
+): Promise<TrainResult> {
+  const { config } = options;
+  const path = ranks.agree(own?.path ?? "");
+  const checkpoint = ranks.agree(own ? checkpointToResume(config, own.path) : undefined);
+  const state: RunState | undefined = checkpoint ? openCheckpointState(checkpoint) : undefined;
+  const world = await openTrainingWorld(config);
+  const workers = createWorkers(config, ranks, checkpoint ? resumeFolders(checkpoint) : undefined);
+  const stores: TrajectoryStore[] = [];
+  let logger: MetricsLogger | undefined;
+  try {
+    if (checkpoint) {
+      loadOptimizers(checkpoint, workers);
+      say(`going on after iteration ${state!.step} (${checkpoint})`);
+    }
+    const step = state?.step ?? 0;
+    const openStore = (folder: string): TrajectoryStore => {
+      const store = openTrajectoryStore(ranks.size === 1 ? folder : `${folder}-${ranks.rank}`);
+      stores.push(store);
+      store.truncate(step + 1);
+      return store;
+    };
+    logger = own ? loggerOf(config, own, step, options.loggers ?? []) : { log() {}, close() {} };
+    const result = await fit({
+      config,
+      world,
+      workers,
+      ranks,
+      folder: path,
+      state,
+      logger,
+      store: config.trainer.keep_trajectories ? openStore(join(path, "trajectories")) : undefined,
+      validationStore: config.trainer.keep_trajectories
+        ? openStore(join(path, "validation"))
+        : undefined,
+      ...(options.rewards && { rewards: options.rewards }),
+      say,
+      signal: options.signal,
+      ...(options.onValidation && { onValidation: options.onValidation }),
+    });
+    const saved = join(checkpointFolder(path, result.state.step), "actor");
+    return {
+      ...result,
+      folder: path,
+      model: existsSync(saved) ? saved : undefined,
+      resumedFrom: step,
+    };
+  } finally {
+    logger?.close();
+    for (const store of stores) store.close();
+    await workers.dispose();
+    await world.world.close?.();
+  }
+}
+
+/** Undefined: the run begins at its beginning. */
+function checkpointToResume(config: Config, run: string): string | undefined {
+  const { resume_mode, resume_from_path } = config.trainer;
+  if (resume_mode === "disable") return undefined;
+  if (resume_mode === "resume_path") {
+    if (!existsSync(join(resume_from_path!, "state.json")))
+      throw new CheckpointError(`${resume_from_path}: there is no checkpoint (no state.json)`);
+    return resume_from_path!;
+  }
+  const steps = checkpointSteps(run);
+  const last = steps.at(-1);
+  if (last === undefined) return undefined;
+  const folder = checkpointFolder(run, last);
+  try {
+    openCheckpointState(folder);
+  } catch (error) {
+    if (!(error instanceof CheckpointError)) throw error;
+    const before = steps.at(-2);
+    throw new CheckpointError(
+      `${error.message}\n` +
+        (before === undefined
+          ? "There is no earlier checkpoint; begin anew with trainer.resume_mode=disable."
+          : "To go on from the one before: trainer.resume_mode=resume_path " +
+            `trainer.resume_from_path=${checkpointFolder(run, before)}`),
+    );
+  }
+  return folder;
+}
+
+function loggerOf(
+  config: Config,
+  folder: RunFolder,
+  step: number,
+  more: readonly MetricsLogger[],
+): MetricsLogger {
+  const metrics = openMetrics(folder.metrics);
+  if (step > 0) metrics.truncateAfter(step);
+  else metrics.truncateAfter(-1);
+  const wanted = [config.trainer.logger].flat();
+  const tensorboard = wanted.includes("tensorboard")
+    ? [openTensorBoard(join(folder.path, "tensorboard"))]
+    : [];
+  return allLoggers(metrics, ...tensorboard, ...more);
+}
+
+/** How many iterations a run has, for whoever shows its progress. */
+export function iterationsOf(config: Config): number {
+  return totalIterations(config);
+}

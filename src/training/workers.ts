@@ -1,0 +1,240 @@
+/**
+ * @file The four workers of a run, made from its configuration: actor, critic, reference and rollout.
+ *
+ * On one device they share what they can: the rollout generates with the actor's own weights, and with
+ * LoRA the reference is the actor's base.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Agent, BARE_PROMPTS, createAgent, type HistoryOptions } from "../agents/index.ts";
+import { advantageEstimators } from "../algorithms/index.ts";
+import { type Config, groupSize, needsReference, totalIterations } from "../config/index.ts";
+import { findWorld, openWorld, type World } from "../environments/index.ts";
+import { createEngine, type Engine, type SamplingOptions } from "../generation/index.ts";
+import {
+  addLora,
+  Chat,
+  type LoraModel,
+  type LoraTarget,
+  loadChatTemplate,
+  loadLora,
+  loadModel,
+  loadTokenizer,
+  type Model,
+  valueModelFrom,
+} from "../models/index.ts";
+import { modelPolicy, type Policy, type WorldFacts } from "../rollout/index.ts";
+import { derivedGenerator } from "../torch/index.ts";
+import { createTrainedModel, type TrainedModel } from "./optimize.ts";
+import type { Ranks } from "./ranks.ts";
+
+/** The world that is trained in. */
+export interface TrainingWorld {
+  readonly world: World;
+  readonly about: WorldFacts;
+  readonly turns: number;
+  readonly trainSplit: string;
+  readonly valSplit: string;
+}
+
+export async function openTrainingWorld({ env }: Config): Promise<TrainingWorld> {
+  const definition = await findWorld(env.env_name);
+  const given: Record<string, unknown> = { ...env.options };
+  if ("seed" in definition.options && given.seed === undefined) given.seed = env.seed;
+  const world = await openWorld(definition, given);
+  const [first, second] = world.splits;
+  return {
+    world,
+    about: {
+      name: definition.name,
+      summary: definition.briefing ?? definition.summary,
+      tools: (world as { tools?: WorldFacts["tools"] }).tools,
+    },
+    turns: env.max_steps ?? definition.maximumSteps,
+    trainSplit: env.train_split ?? first!,
+    valSplit: env.val_split ?? second ?? first!,
+  };
+}
+
+/** The actor's model: whole, or a frozen base with an adapter that is trained. */
+export type PolicyModel = Model | LoraModel;
+
+export interface Workers {
+  readonly actor: TrainedModel;
+  readonly critic: TrainedModel | undefined;
+  /** Null with LoRA: `lora.base` is it. */
+  readonly reference: Model | undefined;
+  readonly lora: LoraModel | undefined;
+  readonly chat: Chat;
+  /** The folder that the tokenizer's files come from. */
+  readonly modelFolder: string;
+  readonly engine: Engine;
+  /** Draws replies as in training. */
+  readonly policy: Policy;
+  /** Takes the most likely token: for baselines. */
+  readonly greedyPolicy: Policy;
+  /** Draws replies as in validation. */
+  readonly validationPolicy: Policy;
+  readonly agent: Agent;
+  dispose(): Promise<void>;
+}
+
+/** Where a run goes on from: folders of a checkpoint. */
+export interface ResumeFolders {
+  readonly actor: string;
+  readonly critic: string | undefined;
+}
+
+export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolders): Workers {
+  const { model: settings, actor: actorSettings, rollout } = config.actor_rollout_ref;
+  const { device } = config.trainer;
+  const folder = requireModelFolder(settings.path);
+  const load = { dtype: settings.dtype, device: device as "cpu" };
+  const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+
+  const withLora = settings.lora_rank > 0;
+  const base = loadModel(resume && !withLora ? resume.actor : folder, load);
+  requireVocabulary(base, chat, folder);
+  const lora = withLora ? adapterOf(base, config, resume) : undefined;
+  const model: PolicyModel = lora ?? base;
+  const updates = totalIterations(config) * updatesPerIteration(config);
+  const actor = createTrainedModel(
+    model,
+    actorSettings.optim,
+    updates,
+    actorSettings.autocast,
+    ranks,
+  );
+
+  const { needs } = advantageEstimators[config.algorithm.adv_estimator];
+  let critic: TrainedModel | undefined;
+  if ("critic" in needs) {
+    const source = resume?.critic ?? (config.critic.model.path || folder);
+    // A head of zeros: the first advantages are the plain returns, not a random head's noise.
+    const values = valueModelFrom(requireModelFolder(source), load);
+    critic = createTrainedModel(
+      values,
+      config.critic.optim,
+      updates,
+      actorSettings.autocast,
+      ranks,
+    );
+  }
+  const reference = needsReference(config) && !lora ? loadModel(folder, load) : undefined;
+  for (const parameter of reference?.parameters.values() ?? []) parameter.requiresGrad_(false);
+
+  const engine = createEngine(model, {
+    cacheBytes: rollout.cache_bytes,
+    tokensPerStep: rollout.max_num_batched_tokens,
+    tokenizer: chat.tokenizer,
+  });
+  const agent = agentOf(config);
+  const policyWith = (sampling: Omit<SamplingOptions, "maximumTokens">) =>
+    modelPolicy({
+      generator: engine,
+      chat,
+      contextLength: model.config.maximumPositions,
+      sampling: { maximumTokens: config.data.max_response_length, ...sampling },
+      ...(rollout.constrain && { constrain: agent.format }),
+    });
+  const { val_kwargs: validation } = rollout;
+  return {
+    actor,
+    critic,
+    reference,
+    lora,
+    chat,
+    modelFolder: folder,
+    engine,
+    policy: policyWith({
+      temperature: rollout.temperature,
+      topK: Math.max(0, rollout.top_k),
+      topP: rollout.top_p,
+    }),
+    greedyPolicy: policyWith({ temperature: 0 }),
+    validationPolicy: policyWith({
+      temperature: validation.do_sample ? validation.temperature : 0,
+      topK: Math.max(0, validation.top_k),
+      topP: validation.top_p,
+    }),
+    agent,
+    async dispose() {
+      await engine.close();
+      actor.dispose();
+      critic?.dispose();
+      critic?.model.dispose();
+      reference?.dispose();
+      model.dispose();
+    },
+  };
+}
+
+function adapterOf(base: Model, config: Config, resume: ResumeFolders | undefined): LoraModel {
+  if (resume) return loadLora(base, resume.actor);
+  const { model } = config.actor_rollout_ref;
+  const generator = derivedGenerator(config.trainer.seed, "adapter");
+  try {
+    return addLora(
+      base,
+      {
+        rank: model.lora_rank,
+        alpha: model.lora_alpha,
+        dropout: model.lora_dropout,
+        targets: model.target_modules as "all-linear" | readonly LoraTarget[],
+      },
+      generator,
+    );
+  } finally {
+    generator.dispose();
+  }
+}
+
+/** The agent that the configuration describes. */
+export function agentOf({ env }: Config): Agent {
+  const history: HistoryOptions =
+    env.history === "memory"
+      ? { kind: "memory", length: env.history_length }
+      : { kind: "window", length: env.history_length };
+  return createAgent({
+    format: env.format,
+    context: env.context,
+    showAdmissible: env.show_admissible,
+    showInstruction: env.prompts === "full",
+    ...(env.prompts === "bare" && { prompts: BARE_PROMPTS }),
+    ...(env.context === "steps" && { history }),
+  });
+}
+
+/** Updates of the policy in an iteration whose every episode counts. */
+export function updatesPerIteration(config: Config): number {
+  const { actor } = config.actor_rollout_ref;
+  const episodes = config.data.train_batch_size * groupSize(config);
+  return actor.ppo_epochs * Math.max(1, Math.round(episodes / actor.ppo_mini_batch_size));
+}
+
+/** Throws, with what to do, unless the folder is a model's. */
+export function requireModelFolder(folder: string): string {
+  if (folder === "")
+    throw new Error(
+      "no model: say actor_rollout_ref.model.path=FOLDER (a Hugging Face folder, or a new one: " +
+        "openmanus-rl model init)",
+    );
+  if (existsSync(join(folder, "config.json"))) return folder;
+  const onHub = /^[\w.-]+\/[\w.-]+$/.test(folder) && !existsSync(folder);
+  throw new Error(
+    `there is no model in "${folder}" (no config.json). ` +
+      (onHub
+        ? `Is it a name on Hugging Face's hub? Fetch it first (huggingface-cli download ${folder} --local-dir models/${folder.split("/")[1]}) and give that folder.`
+        : "Give a Hugging Face folder, or make a new model: openmanus-rl model init."),
+  );
+}
+
+/** A tokenizer whose ids the model does not have would fail in the middle of a rollout. */
+function requireVocabulary(model: Model, { tokenizer }: Chat, folder: string): void {
+  const { vocabularySize } = model.config;
+  if (tokenizer.vocabularySize <= vocabularySize) return;
+  throw new Error(
+    `${folder}: the tokenizer has ${tokenizer.vocabularySize} tokens, the model only ` +
+      `${vocabularySize}; they do not belong together.`,
+  );
+}
