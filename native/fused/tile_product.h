@@ -45,19 +45,28 @@ __attribute__((always_inline)) inline void block_product(
   for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 3
     for (int v = 0; v < vectors; ++v) sums[row][v] = Vector<T>{};
+  static_assert(vectors <= 3);
   const T* left = a.data;
+  // Four at a time: the counting alone costs a third of the speed. Named variables, because GCC keeps
+  // an array in memory too, and writes it there each time.
+#pragma GCC unroll 4
   for (int64_t k = 0; k < depth; ++k) {
-    Vector<T> right[vectors];
-#pragma GCC unroll 3
-    for (int v = 0; v < vectors; ++v) {
-      right[v] = load(b + v * lanes<T>);
-      keep_in_register(right[v]);
+    Vector<T> first = load(b), second = {}, third = {};
+    keep_in_register(first);
+    if constexpr (vectors > 1) {
+      second = load(b + lanes<T>);
+      keep_in_register(second);
+    }
+    if constexpr (vectors > 2) {
+      third = load(b + 2 * lanes<T>);
+      keep_in_register(third);
     }
 #pragma GCC unroll 12
     for (int row = 0; row < rows; ++row) {
       const T factor = left[row * a.row_stride];
-#pragma GCC unroll 3
-      for (int v = 0; v < vectors; ++v) sums[row][v] += factor * right[v];
+      sums[row][0] += factor * first;
+      if constexpr (vectors > 1) sums[row][1] += factor * second;
+      if constexpr (vectors > 2) sums[row][2] += factor * third;
     }
     left += a.k_stride;
     b += b_stride;

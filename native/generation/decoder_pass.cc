@@ -38,6 +38,8 @@ class Pass {
   void run() {
     Phases phases(10 * int64_t(decoder_.layers.size()) + 4);
     phases.run([&](Phases::Member& member) {
+      // One for all layers of this thread: it is too large to be had for nothing.
+      const AttentionScratch scratch(step_.batch);
       member.run(all_.x.strips, [&](int64_t strip) { embed(strip); });
       for (size_t i = 0; i < decoder_.layers.size(); ++i) {
         const DecoderLayer& layer = decoder_.layers[i];
@@ -51,14 +53,14 @@ class Pass {
           keep(layer.cache, strip);
         });
         if (!narrows) {
-          finish_layer(member, all_, layer);
+          finish_layer(member, all_, layer, scratch);
         } else if (step_.wanted_count > 0) {
           member.run(step_.wanted_count, [&](int64_t token) { gather(token); });
           project(member, last_, layer.qkv, 0, decoder_.query_features());
           member.run(last_.x.strips, [&](int64_t strip) {
             turn(last_, strip, 0, decoder_.heads, layer.q_norm);
           });
-          finish_layer(member, last_, layer);
+          finish_layer(member, last_, layer, scratch);
         }
       }
       if (step_.wanted_count > 0) finish(member, some_left_ ? last_ : all_);
@@ -153,14 +155,13 @@ class Pass {
   }
 
   /// Attention, o, and the feed-forward part.
-  void finish_layer(Phases::Member& member, Rows& rows, const DecoderLayer& layer) {
+  void finish_layer(
+      Phases::Member& member, Rows& rows, const DecoderLayer& layer,
+      const AttentionScratch& scratch) {
     const int64_t size = decoder_.head_dim;
-    // Every thread has its own, made when its first item comes.
-    std::unique_ptr<AttentionScratch> scratch;
     member.run(int64_t(rows.items.size()), [&](int64_t item) {
-      if (!scratch) scratch = std::make_unique<AttentionScratch>(rows.batch);
       attend(
-          rows.batch, rows.items[size_t(item)], layer.cache, *scratch,
+          rows.batch, rows.items[size_t(item)], layer.cache, scratch,
           [&](int64_t token, int64_t head, float* to) {
             const float* from = rows.qkv.at(token, head * size);
             for (int64_t i = 0; i < size; ++i) to[i] = from[i * width];

@@ -4,9 +4,8 @@
 /// A page holds `page_size` tokens of one layer. Keys lie transposed in it, [kv_heads, head_dim,
 /// page_size], so that a product with queries has the keys in the vector lanes; values lie
 /// [kv_heads, page_size, value_width], so that the weighted sum has head_dim there (value_width is
-/// head_dim in whole vectors, zeros beyond it). Both products are then the plain tile products of the
-/// training kernels, for one query (a decoding step) as for many (a prompt). A token's result depends
-/// on its own sequence alone: neither what else is in the batch nor how many of the sequence's tokens
+/// head_dim in whole vectors, zeros beyond it). One query (a decoding step) or many (a prompt) meet a
+/// sequence's pages in the same way. A token's result depends on its own sequence alone: neither what else is in the batch nor how many of the sequence's tokens
 /// come at once changes a bit of it.
 #pragma once
 
@@ -18,7 +17,7 @@
 #include "fused/element.h"
 #include "fused/exponential.h"
 #include "fused/scratch.h"
-#include "fused/tile_product.h"
+#include "page_products.h"
 
 namespace openmanus::generation {
 
@@ -47,6 +46,9 @@ struct Batch {
   }
   int64_t values_at(int64_t page, int64_t kv_head) const {
     return (page * kv_heads + kv_head) * page_size * value_width;
+  }
+  PageShape page_shape() const {
+    return {head_dim, value_width, page_size, keys_at(1, 0), values_at(1, 0)};
   }
   int64_t longest() const {
     int64_t most = 0;
@@ -80,7 +82,7 @@ inline std::vector<Item> items_of(const Batch& batch) {
 
 /// One thread's working memory.
 struct AttentionScratch {
-  Scratch<float> queries, sums, scores;
+  Scratch<float> queries, sums, scores, totals;
 
   explicit AttentionScratch(const Batch& batch) : AttentionScratch(batch, rows_of(batch)) {}
 
@@ -88,7 +90,8 @@ struct AttentionScratch {
   AttentionScratch(const Batch& batch, int64_t rows)
       : queries(rows * batch.head_dim),
         sums(rows * batch.value_width),
-        scores(rows * (batch.longest() + batch.page_size)) {}
+        scores(rows * (batch.longest() + batch.page_size)),
+        totals(rows) {}
 
   static int64_t rows_of(const Batch& batch) { return std::max(query_rows, batch.group()); }
 };
@@ -122,8 +125,11 @@ void attend(
   const int64_t end = first + item.tokens; // keys up to the last query's own
   const int64_t begin =
       layer.window < 0 ? 0 : std::max<int64_t>(0, first - layer.window + 1) / batch.page_size;
-  const int64_t pages = (end + batch.page_size - 1) / batch.page_size;
-  const int64_t width = (pages - begin) * batch.page_size;
+  const int64_t origin = begin * batch.page_size; // position of the first score
+  const PagesSeen seen{
+      batch.pages + batch.page_offsets[s] + begin,
+      (end - origin + batch.page_size - 1) / batch.page_size, end - origin};
+  const int64_t width = seen.count * batch.page_size;
   float *queries = scratch.queries, *scores = scratch.scores, *sums = scratch.sums;
   const int64_t first_token = batch.query_offsets[s] + item.first_token;
   const auto head_of = [&](int64_t row) { return item.kv_head * group + row % group; };
@@ -132,35 +138,22 @@ void attend(
     read(first_token + row / group, head_of(row), queries + row * d);
     for (int64_t i = 0; i < d; ++i) queries[row * d + i] *= scale;
   }
-  for (int64_t page = begin; page < pages; ++page)
-    tile_product<float>(
-        rows, batch.page_size, {queries, d, 1},
-        layer.keys + batch.keys_at(batch.page_of(s, page * batch.page_size), item.kv_head),
-        batch.page_size, scores + (page - begin) * batch.page_size, width, d, false);
-  const int64_t origin = begin * batch.page_size; // position of the first score
+  score_pages(batch.page_shape(), seen, layer.keys + batch.keys_at(0, item.kv_head), rows, queries, scores);
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t position = first + row / group;
     const int64_t seen_from =
         layer.window < 0 ? 0 : std::max<int64_t>(0, position - layer.window + 1);
-    const float sum = softmax_row(
+    scratch.totals[row] = softmax_row(
         scores + row * width, std::max<int64_t>(0, seen_from - origin), position + 1 - origin,
         width);
-    std::fill_n(sums + row * w, w, 0.0f);
-    // Divided here rather than at the end: one pass over the weights instead of one over the sums.
-    const float factor = 1 / sum;
-    for (int64_t at = 0; at < width; at += lanes<float>)
-      store(scores + row * width + at, load(scores + row * width + at) * factor);
   }
-  for (int64_t page = begin; page < pages; ++page) {
-    const int64_t at = (page - begin) * batch.page_size;
-    const int64_t filled = std::min(batch.page_size, end - page * batch.page_size);
-    tile_product<float>(
-        rows, w, {scores + at, width, 1},
-        layer.values + batch.values_at(batch.page_of(s, page * batch.page_size), item.kv_head), w,
-        sums, w, filled, true);
-  }
-  for (int64_t row = 0; row < rows; ++row)
+  sum_pages(batch.page_shape(), seen, layer.values + batch.values_at(0, item.kv_head), rows, scores, sums);
+  for (int64_t row = 0; row < rows; ++row) {
+    const float factor = 1 / scratch.totals[row];
+    for (int64_t i = 0; i < w; i += lanes<float>)
+      store(sums + row * w + i, load(sums + row * w + i) * factor);
     write(first_token + row / group, head_of(row), sums + row * w);
+  }
 }
 
 /// The arrays of a batch as they come from TypeScript: int32 [count], or of any length if -1.

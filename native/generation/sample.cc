@@ -1,10 +1,8 @@
 /// @file openmanus::sample: the next token of every row of logits, each row with its own settings.
 ///
 /// A row's result depends on that row alone: the same request draws the same token whatever else is
-/// in the batch. The draw is a race: each candidate's time is exponential with its probability as rate,
-/// from a hash of the row's seed and the candidate's id, and the first one wins. A rounding error in the
-/// logits changes the winner only if two arrive at almost the same time, some 1e-6 of all draws. (With
-/// one number and the cumulative distribution, it would be that often for every candidate.)
+/// in the batch. Rows without filters, the most, are drawn in vectors (draw.h); the others here, by
+/// lists of candidates, and would be drawn the same there.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <torch/library.h>
@@ -12,7 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+
+#include "draw.h"
 
 namespace openmanus::generation {
 namespace {
@@ -29,6 +28,7 @@ struct Ragged {
 
   const int64_t* begin(int64_t row) const { return ids + offsets[row]; }
   const int64_t* end(int64_t row) const { return ids + offsets[row + 1]; }
+  bool empty(int64_t row) const { return begin(row) == end(row); }
 };
 
 struct Candidate {
@@ -72,64 +72,21 @@ void keep_share(std::vector<Candidate>& candidates, double share, double maximum
   }
 }
 
-/// In place of an id: a row that cannot be drawn from must not spoil the others.
-constexpr int64_t not_finite = -1; // a NaN or an infinity among the model's logits
-constexpr int64_t nothing_allowed = -2; // biases and lists leave nothing, or an infinity
-
-struct Drawn {
-  int64_t id;
-  double logprob; // under the model: softmax of the logits as they are
-  double sampled_logprob; // under the distribution that was drawn from
-};
-
-double model_log_sum(const float* logits, int64_t vocabulary) {
-  const double maximum = *std::max_element(logits, logits + vocabulary);
-  double sum = 0;
-  for (int64_t id = 0; id < vocabulary; ++id) sum += std::exp(double(logits[id]) - maximum);
-  return maximum + std::log(sum);
-}
-
-/// A number in (0, 1) for a candidate of a row (splitmix64's finaliser).
-double unit(uint64_t seed, int64_t id) {
-  uint64_t z = seed + (uint64_t(id) + 1) * 0xd1342543de82ef95;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  z ^= z >> 31;
-  return (double(z >> 12) + 0.5) * 0x1p-52;
-}
-
-/// Draws a candidate with probability proportional to exp(logit).
-const Candidate& first_to_arrive(
-    const std::vector<Candidate>& candidates, const Candidate& best, uint64_t seed) {
-  const Candidate* winner = &best;
-  double earliest = std::numeric_limits<double>::infinity();
-  for (const Candidate& candidate : candidates) {
-    const double rate = std::exp(candidate.logit - best.logit), u = unit(seed, candidate.id);
-    // Most are too late already by 1 - u, which is less than -log(u), and cheaper.
-    if (1 - u >= rate * earliest) continue;
-    const double time = -std::log(u) / rate;
-    if (time >= earliest) continue;
-    earliest = time;
-    winner = &candidate;
-  }
-  return *winner;
-}
-
-Drawn draw(
-    const float* logits, int64_t vocabulary, uint64_t seed, const double* settings,
+Drawn draw_filtered(
+    const float* logits, int64_t vocabulary, float maximum, uint64_t seed, const double* settings,
     const std::vector<double>& changed, const Ragged& allowed, int64_t row) {
   std::vector<Candidate> candidates;
   const double temperature = settings[kTemperature];
   const double divisor = temperature > 0 ? temperature : 1;
   const auto add = [&](int64_t id) { candidates.push_back({id, changed[size_t(id)] / divisor}); };
-  if (allowed.begin(row) != allowed.end(row)) {
+  if (!allowed.empty(row)) {
     std::for_each(allowed.begin(row), allowed.end(row), add);
   } else {
     candidates.reserve(size_t(vocabulary));
     for (int64_t id = 0; id < vocabulary; ++id) add(id);
   }
   const auto best = *std::min_element(candidates.begin(), candidates.end(), more_likely);
-  const double logprob_base = model_log_sum(logits, vocabulary);
+  const double logprob_base = model_log_sum(logits, vocabulary, maximum);
   if (!std::isfinite(logprob_base)) return {not_finite, 0, 0};
   if (!std::isfinite(best.logit)) return {nothing_allowed, 0, 0};
   if (temperature <= 0) return {best.id, double(logits[best.id]) - logprob_base, 0.0};
@@ -146,8 +103,9 @@ Drawn draw(
         candidates.end());
   }
   const double total = log_sum(candidates, best.logit);
-  const Candidate& chosen = first_to_arrive(candidates, best, seed);
-  return {chosen.id, double(logits[chosen.id]) - logprob_base, chosen.logit - total};
+  Race race{seed, best.logit};
+  for (const Candidate& candidate : candidates) race.enter(candidate.id, candidate.logit);
+  return {race.winner, double(logits[race.winner]) - logprob_base, race.winning_logit - total};
 }
 
 /// The row's logits with repetition penalty and biases.
@@ -219,12 +177,22 @@ std::tuple<Tensor, Tensor, Tensor> sample(
     for (int64_t row = begin; row < end; ++row) {
       const float* own = all.data_ptr<float>() + row * vocabulary;
       const double* with = settings.data_ptr<double>() + row * kSettings;
-      const auto changed = change(
-          own, vocabulary, with[kRepetitionPenalty], repeated, biased, biases.data_ptr<double>(),
-          row);
-      const Drawn drawn =
-          draw(
-              own, vocabulary, uint64_t(draws.data_ptr<int64_t>()[row]), with, changed, allowed, row);
+      const auto seed = uint64_t(draws.data_ptr<int64_t>()[row]);
+      const float maximum = highest(own, vocabulary);
+      const bool whole = with[kRepetitionPenalty] == 1 && biased.empty(row) && allowed.empty(row);
+      const bool filtered = with[kTopK] > 0 || with[kTopP] < 1 || with[kMinP] > 0;
+      Drawn drawn;
+      if (whole && with[kTemperature] <= 0)
+        drawn = draw_greedy(own, vocabulary, maximum);
+      else if (whole && !filtered)
+        drawn = draw_plain(own, vocabulary, seed, with[kTemperature], maximum);
+      else
+        drawn = draw_filtered(
+            own, vocabulary, maximum, seed, with,
+            change(
+                own, vocabulary, with[kRepetitionPenalty], repeated, biased,
+                biases.data_ptr<double>(), row),
+            allowed, row);
       ids.data_ptr<int64_t>()[row] = drawn.id;
       logprobs.data_ptr<double>()[row] = drawn.logprob;
       sampled.data_ptr<double>()[row] = drawn.sampled_logprob;
