@@ -28,6 +28,17 @@ const PRESETS = {
     maximumPositions: 2048,
     theta: 10_000,
   },
+  mini: {
+    description: "1 million parameters, for the quickstart",
+    vocabularySize: 1024,
+    hiddenSize: 128,
+    layers: 4,
+    heads: 4,
+    keyValueHeads: 2,
+    intermediateSize: 384,
+    maximumPositions: 4096,
+    theta: 10_000,
+  },
   small: {
     description: "5 million parameters, trains on a laptop's CPU",
     vocabularySize: 4096,
