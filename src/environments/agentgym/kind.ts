@@ -86,6 +86,8 @@ export interface Kind {
   readonly closes?: true;
   readonly reward: RewardRule;
   readonly actions?: ActionQuery;
+  /** Whether the actions that a reset lists are those of the whole episode. */
+  readonly keepsActions?: true;
   /** What the agent is to do, where AgentGym's client says it and not the server. */
   readonly instruction?: string;
 

@@ -18,7 +18,7 @@ export interface Line {
 export class Remote {
   readonly line: Line;
   readonly id: number;
-  /** Actions that stay the same for an episode. */
+  /** What can be done, where it is not in each answer. */
   #actions: readonly string[] | undefined;
 
   private constructor(line: Line, id: number) {
@@ -43,7 +43,7 @@ export class Remote {
     const { kind } = this.line;
     const body = { ...this.#key(), [kind.index.field]: index, ...kind.resetFields };
     const beginning = await ask(this.line, "reset", body, signal, kind.readReset);
-    this.#actions = undefined;
+    this.#actions = kind.keepsActions ? beginning.admissible : undefined;
     if (kind.actions) this.#actions = await this.#askActions(signal);
     return this.#withActions(beginning);
   }
@@ -98,7 +98,9 @@ export class Remote {
 
   #withActions<Said extends { readonly admissible?: readonly string[] }>(said: Said): Said {
     // A server that lists nothing does not mean that nothing can be done.
-    return this.#actions?.length ? { ...said, admissible: this.#actions } : said;
+    return said.admissible || !this.#actions?.length
+      ? said
+      : { ...said, admissible: this.#actions };
   }
 }
 

@@ -105,7 +105,7 @@ const TALKS: Readonly<Record<string, Talk>> = {
       ["/step", { env_idx: 4, action: "act" }],
     ],
     text: "begin",
-    admissible: ["search[<your query>]", "click[Buy Now]"],
+    admissible: ["search[<your query>]", "click[search]", "click[Buy Now]"],
     steps: [
       { ...going, reward: 0, score: 0 },
       { done: true, won: false, lost: true, reward: 0, score: 0.6 },

@@ -51,6 +51,10 @@ export function withoutBanner(text: string): string {
   return first?.startsWith("-=") ? rest.join("\n") : text;
 }
 
+/**
+ * Also the kind as which worlds are served that AgentGym does not know: its answers have the world's own
+ * rewards. Our server adds the actions that are admissible, where a world knows them.
+ */
 export const textcraft: Kind = {
   ...OBJECT,
   name: "textcraft",
@@ -61,8 +65,29 @@ export const textcraft: Kind = {
   createsBegun: true,
   closes: true,
   reward: PLAIN,
+  keepsActions: true,
+  readReset(answer) {
+    const text = textIn(answer, "observation");
+    const recipes = text.match(/^craft .+ using .+$/gm);
+    const said = recordOf(answer).available_actions;
+    const listed = recipes && ["inventory", "get <count> <item>", ...recipes];
+    const admissible = said === undefined ? listed : textsOf(said);
+    return { text, ...(admissible && { admissible }), info: {} };
+  },
+  readStep(answer) {
+    const said = recordOf(answer).available_actions;
+    return {
+      ...OBJECT.readStep(answer),
+      ...(said !== undefined && { admissible: textsOf(said) }),
+    };
+  },
   writeReset: (id, { observation }) => ({
     ...{ id, observation: observation.text, done: false, reward: 0 },
+    ...(observation.admissible && { available_actions: observation.admissible }),
+  }),
+  writeStep: ({ observation, reward, done }) => ({
+    ...{ observation: observation.text, reward, done },
+    ...(observation.admissible && { available_actions: observation.admissible }),
   }),
   questions: { observation, detail },
 };

@@ -36,9 +36,7 @@ export const webshop: Kind = {
     when: "step",
     read: (answer) => [
       ...(booleanIn(answer, "has_search_bar") ? ["search[<your query>]"] : []),
-      ...textsOf(recordOf(answer).clickables)
-        .filter((name) => name.toLowerCase() !== "search")
-        .map((name) => `click[${name}]`),
+      ...textsOf(recordOf(answer).clickables).map((name) => `click[${name}]`),
     ],
   },
   writeStep: ({ observation, done, score }) => ({
