@@ -1,9 +1,9 @@
 /**
  * @file Typed arrays in a file: what is made once from a large shop and kept.
  *
- * Layout: a line of magic, a line of JSON (what it was made from, plain facts, the name, kind and size
- * of each array, the SHA-256 of the rest), and the arrays one after the other. A file of another
- * version or other data, or one that is cut off or changed, is not an error: it is made again.
+ * Layout: a line of magic, a line with the SHA-256 of all that follows, a line of JSON (what it was made
+ * from, plain facts, the name, kind and size of each array), and the arrays one after the other. A file
+ * of another version or other data, or one that is cut off or changed, is not an error: it is made again.
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -20,6 +20,8 @@ import { dirname } from "node:path";
 
 const MAGIC = "openmanus-rl webshop arrays 1\n";
 const LONGEST_HEADER = 1 << 16;
+/** The digest's digits and a line feed. */
+const DIGEST = 65;
 /** One call reads and writes at most this much. */
 const CHUNK = 1 << 28;
 
@@ -47,25 +49,27 @@ interface Header {
 
 /** Writes the file whole or not at all: it appears under its name when it is complete. */
 export function writeArrayFile(path: string, source: string, { facts, arrays }: ArrayFile): void {
-  const hash = createHash("sha256");
-  const parts = Object.values(arrays).map(
-    ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
-  );
-  for (const part of parts) for (const chunk of chunks(part)) hash.update(chunk);
   const header: Header = {
     source,
     facts,
     arrays: Object.entries(arrays).map(([name, array]) => ({
       ...{ name, kind: array.constructor.name as Kind, bytes: array.byteLength },
     })),
-    sha256: hash.digest("hex"),
   };
+  const parts = [
+    Buffer.from(`${JSON.stringify(header)}\n`),
+    ...Object.values(arrays).map(
+      ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
+    ),
+  ];
+  const hash = createHash("sha256");
+  for (const part of parts) for (const chunk of chunks(part)) hash.update(chunk);
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${randomBytes(6).toString("hex")}`;
   try {
     const file = openSync(temporary, "wx");
     try {
-      for (const part of [Buffer.from(`${MAGIC}${JSON.stringify(header)}\n`), ...parts])
+      for (const part of [Buffer.from(`${MAGIC}${hash.digest("hex")}\n`), ...parts])
         for (const chunk of chunks(part)) writeWhole(file, chunk);
     } finally {
       closeSync(file);
@@ -94,11 +98,12 @@ function read(file: number, source: string): ArrayFile | undefined {
   const start = Buffer.alloc(Math.min(LONGEST_HEADER, size));
   readWhole(file, start, 0);
   if (start.toString("latin1", 0, MAGIC.length) !== MAGIC) return undefined;
-  const end = start.indexOf("\n", MAGIC.length);
-  const header = JSON.parse(start.toString("utf8", MAGIC.length, end)) as Header;
+  const begin = MAGIC.length + DIGEST;
+  const end = start.indexOf("\n", begin);
+  const header = JSON.parse(start.toString("utf8", begin, end)) as Header;
   const total = header.arrays.reduce((sum, { bytes }) => sum + bytes, 0);
   if (header.source !== source || size !== end + 1 + total) return undefined;
-  const hash = createHash("sha256");
+  const hash = createHash("sha256").update(start.subarray(begin, end + 1));
   const arrays: Record<string, FileArray> = {};
   let at = end + 1;
   for (const { name, kind, bytes } of header.arrays) {
@@ -110,7 +115,8 @@ function read(file: number, source: string): ArrayFile | undefined {
     }
     arrays[name] = new KINDS[kind](content.buffer);
   }
-  return hash.digest("hex") === header.sha256 ? { facts: header.facts, arrays } : undefined;
+  const digest = start.toString("latin1", MAGIC.length, begin - 1);
+  return hash.digest("hex") === digest ? { facts: header.facts, arrays } : undefined;
 }
 
 function* chunks(bytes: Uint8Array): Generator<Uint8Array> {
