@@ -70,9 +70,13 @@ export function writeReport(file: string, report: Report): void {
   }
 }
 
-/** uPlot's own files, from where it is installed. */
+/** uPlot's own files, from where it is installed; its licence wants to go on with it. */
 function readPlotter(): { script: string; style: string } {
   const folder = dirname(createRequire(import.meta.url).resolve("uplot"));
   const read = (name: string) => readFileSync(join(folder, name), "utf8");
-  return { script: read("uPlot.iife.min.js"), style: read("uPlot.min.css") };
+  const licence = read("../LICENSE").replaceAll("*/", "");
+  return {
+    script: `/*\n${licence}*/\n${read("uPlot.iife.min.js")}`,
+    style: read("uPlot.min.css"),
+  };
 }
