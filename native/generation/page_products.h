@@ -21,13 +21,20 @@ struct PagesSeen {
   int64_t tokens; // in all of them: the last may not be full
 };
 
+/// Vectors of keys that share a cache line, in a page of at least as many tokens.
+constexpr int columns_per_line = vector_bytes < 64 ? 64 / vector_bytes : 1;
+
 /// scores[row][column] of a few queries with some vectors of keys, which may be of different pages.
 template <int rows, int columns>
 __attribute__((always_inline)) inline void score_columns(
-    const float* queries, int64_t depth, const float* const* keys, int64_t stride, float* scores,
-    int64_t width) {
+    const float* queries, int64_t depth, const float* const* keys, const float* const* next,
+    int64_t stride, float* scores, int64_t width) {
   Vector<float> sums[rows][columns] = {};
   for (int64_t k = 0; k < depth; ++k) {
+    // Pages are too short for the processor to see where the next ones are.
+#pragma GCC unroll 6
+    for (int column = 0; column < columns; column += columns_per_line)
+      __builtin_prefetch(next[column] + k * stride);
 #pragma GCC unroll 6
     for (int column = 0; column < columns; ++column) {
       const Vector<float> key = load(keys[column] + k * stride);
@@ -49,22 +56,25 @@ __attribute__((noinline)) void score_few(
     float* scores) {
   constexpr int columns = rows == 1 ? 6 : rows == 2 ? 6 : rows == 3 ? 4 : 3;
   const int64_t per_page = shape.page_size / lanes<float>, all = pages.count * per_page;
-  const float* places[columns];
+  const float *places[columns], *next[columns];
   const auto place = [&](int64_t column) {
     return keys + pages.numbers[column / per_page] * shape.key_stride +
         column % per_page * lanes<float>;
   };
   int64_t column = 0;
   for (; column + columns <= all; column += columns) {
-    for (int i = 0; i < columns; ++i) places[i] = place(column + i);
+    for (int i = 0; i < columns; ++i) {
+      places[i] = place(column + i);
+      next[i] = place(std::min(column + columns + i, all - 1));
+    }
     score_columns<rows, columns>(
-        queries, shape.head_dim, places, shape.page_size, scores + column * lanes<float>,
+        queries, shape.head_dim, places, next, shape.page_size, scores + column * lanes<float>,
         pages.count * shape.page_size);
   }
   for (; column < all; ++column) {
-    places[0] = place(column);
+    places[0] = next[0] = place(column);
     score_columns<rows, 1>(
-        queries, shape.head_dim, places, shape.page_size, scores + column * lanes<float>,
+        queries, shape.head_dim, places, next, shape.page_size, scores + column * lanes<float>,
         pages.count * shape.page_size);
   }
 }
@@ -95,10 +105,15 @@ __attribute__((noinline)) void sum_block(
   Vector<float> total[rows][columns] = {};
   for (int64_t page = 0; page < pages.count; ++page) {
     const float* value = values + pages.numbers[page] * shape.value_stride;
+    const float* next =
+        values + pages.numbers[std::min(page + 1, pages.count - 1)] * shape.value_stride;
     const float* weight = weights + page * shape.page_size;
     const int64_t filled = std::min(shape.page_size, pages.tokens - page * shape.page_size);
 #pragma GCC unroll 2
-    for (int64_t slot = 0; slot < filled; ++slot, value += stride, ++weight) {
+    for (int64_t slot = 0; slot < filled; ++slot, value += stride, next += stride, ++weight) {
+      if constexpr (rows <= 4)
+        for (int column = 0; column < columns; column += columns_per_line)
+          __builtin_prefetch(next + column * lanes<float>);
 #pragma GCC unroll 4
       for (int column = 0; column < columns; ++column) {
         Vector<float> numbers = load(value + column * lanes<float>);

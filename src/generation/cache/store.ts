@@ -3,7 +3,7 @@
  */
 
 import type { ModelConfig } from "../../models/index.ts";
-import { dispose, keep, type Tensor, zeros } from "../../torch/index.ts";
+import { dispose, empty, keep, type Tensor } from "../../torch/index.ts";
 
 /** Tokens per page; a multiple of every machine's vector length. */
 export const PAGE_SIZE = 16;
@@ -29,10 +29,13 @@ export function bytesPerPage(config: ModelConfig): number {
   return 4 * PAGE_SIZE * layers * keyValueHeads * (headDimension + valueWidth(config));
 }
 
-/** Memory for so many pages. Zeros: what was never written must not be NaN. */
+/**
+ * Memory for so many pages. Not cleared: what was never written is never read, and what is never used
+ * of a large cache never becomes real memory.
+ */
 export function newCacheStore(config: ModelConfig, pages: number): CacheStore {
   const { layers, keyValueHeads, headDimension } = config;
-  const perLayer = (shape: number[]) => Array.from({ length: layers }, () => keep(zeros(shape)));
+  const perLayer = (shape: number[]) => Array.from({ length: layers }, () => keep(empty(shape)));
   const keys = perLayer([pages, keyValueHeads, headDimension, PAGE_SIZE]);
   const values = perLayer([pages, keyValueHeads, PAGE_SIZE, valueWidth(config)]);
   return { pages, keys, values, dispose: () => dispose([...keys, ...values]) };
