@@ -27,6 +27,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "trains a small network, to see the engine at work",
     load: async () => (await import("./demo.ts")).demo,
   },
+  train: {
+    summary: "trains an agent with PPO, GRPO, GiGPO and others",
+    load: async () => (await import("./train.ts")).train,
+  },
   model: {
     summary: "makes a new model, or shows what a model folder holds",
     load: async () => (await import("./model.ts")).model,

@@ -103,12 +103,12 @@ export interface ActorInputs {
   readonly oldLogprobs?: Float64Array | undefined;
   readonly referenceLogprobs?: Float64Array | undefined;
   readonly importanceWeights?: Float64Array | undefined;
-  /** As recorded while sampling; the first update compares them with what it computes. */
+  /** As recorded while sampling; an only update compares them with what it computes. */
   readonly recordedLogprobs?: Float64Array | undefined;
 }
 
 export interface ActorUpdate extends UpdateResult {
-  /** Of the passes that came before the first update. */
+  /** Where the update itself computed what was recorded. */
   readonly check: LogprobCheck | undefined;
 }
 
@@ -130,20 +130,19 @@ export function updateActor(
       ? derivedGenerator(options.seed, "dropout", options.step, actor.model.device)
       : null;
   const layersPerSegment = model.enable_gradient_checkpointing ? 1 : 0;
-  const recomputed = new Float64Array(batch.ids.length).fill(Number.NaN);
-  let seen = false;
+  // The only update of an iteration computes what was recorded, for every token: it is compared here.
+  // With several updates, `prepare` has compared them.
+  const compares = inputs.oldLogprobs === undefined && !draws;
+  const recomputed = new Float64Array(compares ? batch.ids.length : 0);
 
-  const result = actor.update(batch, options, (pass, counts, first) => {
+  const result = actor.update(batch, options, (pass, counts) => {
     const rows = packRows(batch, pass, actor.model.device);
     const { logprobs, entropies } = outputsOf(actor.model, rows, passSettings, {
       entropy: true,
       layersPerSegment,
       dropout: draws,
     });
-    if (first && !draws) {
-      seen = true;
-      put(recomputed, rows, logprobs.detach().toNumbers());
-    }
+    if (compares) put(recomputed, rows, logprobs.detach().toNumbers());
     const at = (values: Float64Array | undefined) => values && taken(values, rows);
     const aggregation = {
       rows: rows.rows,
@@ -187,7 +186,7 @@ export function updateActor(
   });
   draws?.dispose();
   const check =
-    seen && inputs.recordedLogprobs
+    compares && result.skipped.length === 0 && inputs.recordedLogprobs
       ? checkLogprobs(batch, recomputed, config.trainer.logprob_tolerance, inputs.recordedLogprobs)
       : undefined;
   if (settings.use_kl_loss) result.metrics["actor/kl_coef"] = settings.kl_loss_coef;

@@ -241,7 +241,7 @@ async function validateNow(
   try {
     const validation = await validate(config, world, workers, tasks, ranks);
     for (const trajectory of validation.collection.all)
-      options.validationStore?.append({ ...trajectory, step });
+      options.validationStore?.append({ ...trajectory, step, id: `val-${step}-${trajectory.id}` });
     options.onValidation?.(step, validation);
     return validation.metrics;
   } finally {

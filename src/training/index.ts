@@ -5,6 +5,7 @@ export { checkpointFolder, checkpointSteps, type RunState } from "./checkpoint/c
 export { CheckpointError } from "./checkpoint/files.ts";
 export { type FitOptions, type FitResult, fit } from "./fit.ts";
 export { joinRanks, type Ranks } from "./ranks.ts";
+export { writeRunReport } from "./report.ts";
 export { runPath } from "./run-folder.ts";
 export {
   type Example,

@@ -54,11 +54,10 @@ export interface UpdateOptions {
   readonly name: string;
 }
 
-/** One forward pass and its loss; `first`: no update has been made in this iteration. */
+/** One forward pass over some rows, and its loss. */
 export type LossOfPass = (
   pass: readonly number[],
   counts: Counts,
-  first: boolean,
 ) => { loss: Tensor; metrics: Metrics };
 
 export interface UpdateResult {
@@ -106,7 +105,7 @@ export function createTrainedModel(
       if (counts.tokens === 0) continue;
       const lr = settings.lr * factor(updates);
       for (const group of optimizer.groups) group.lr = lr;
-      const problem = gradients(batch, members, options, counts, made === 0, loss, all);
+      const problem = gradients(batch, members, options, counts, loss, all);
       ranks.sumGradients(model.trainable);
       const norm = gradientNorm(model.trainable) / lossScale.value;
       // All processes see the same norm, and so decide the same; a problem of one is told to all.
@@ -139,7 +138,6 @@ export function createTrainedModel(
     members: readonly number[],
     { tokensPerPass }: UpdateOptions,
     counts: Counts,
-    first: boolean,
     loss: LossOfPass,
     all: Metrics[],
   ): SkippedUpdate | undefined {
@@ -148,7 +146,7 @@ export function createTrainedModel(
     for (const pass of passesOf(batch, members, tokensPerPass)) {
       problem ??= tidy(() => {
         try {
-          const { loss: value, metrics } = loss(pass, counts, first);
+          const { loss: value, metrics } = loss(pass, counts);
           const number = value.item();
           if (!Number.isFinite(number))
             return { reason: `the loss is ${number}`, episodes: episodesOf(batch, pass) };
