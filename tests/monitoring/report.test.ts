@@ -3,7 +3,7 @@
  * there is one.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
@@ -157,26 +157,51 @@ const BROWSER = (process.env.PATH ?? "")
   .flatMap((folder) => ["chromium", "google-chrome"].map((name) => join(folder, name)))
   .find((path) => existsSync(path));
 
-describe("the report in a browser", () => {
-  it.skipIf(!BROWSER)("draws the open groups' charts, with their last values", () => {
-    const charts = [{ title: "Own", names: [`own/${NASTY}`] }];
-    const groups = [{ title: "Own", open: true, charts }, ...defaultGroups(NAMES)];
-    const { file } = written({ ...REPORT, groups });
-    const { stdout, stderr } = spawnSync(
-      BROWSER!,
-      [
-        ...["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000"],
-        ...["--enable-logging=stderr", `--user-data-dir=${join(file, "..", "profile")}`],
-        ...["--dump-dom", pathToFileURL(file).href],
-      ],
-      { encoding: "utf8", maxBuffer: 1e8 },
+/** The page after its scripts, and `more` script, have run. */
+function browsed(report: Report, more = ""): string {
+  const { file, html } = written(report);
+  writeFileSync(
+    file,
+    html.replace("</body>", () => `<script>${more}</script></body>`),
+  );
+  const { stdout, stderr } = spawnSync(
+    BROWSER!,
+    [
+      ...["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000"],
+      ...["--enable-logging=stderr", `--user-data-dir=${join(file, "..", "profile")}`],
+      ...["--dump-dom", pathToFileURL(file).href],
+    ],
+    { encoding: "utf8", maxBuffer: 1e8 },
+  );
+  expect(stderr).not.toMatch(/CONSOLE|Refused/);
+  return stdout.replace(/<script[\s\S]*?<\/script>/g, "");
+}
+
+const textOf = (page: string) => page.replace(/<[^>]+>/g, " ");
+
+describe.skipIf(!BROWSER)("the report in a browser", () => {
+  const charts = [{ title: "Own", names: [`own/${NASTY}`] }];
+  const groups = [{ title: "Own", charts }, ...defaultGroups(NAMES)];
+
+  it("draws the open groups' charts, with their last values", () => {
+    const page = browsed({ ...REPORT, groups });
+    expect(page.match(/<canvas/g)).toHaveLength(2);
+    expect(textOf(page)).toMatch(/episode\/success_rate\s+1\s/);
+    expect(textOf(page)).toMatch(/val\/success_rate\s+0\.375\s/);
+    expect(textOf(page)).toMatch(/actor\/pg_loss\s+-4\s/);
+  });
+
+  it("draws the others when they are opened, and smooths", () => {
+    const page = browsed(
+      { ...REPORT, groups },
+      `for (const group of document.querySelectorAll("details")) group.open = true;
+       const slider = document.getElementById("smoothing");
+       slider.value = 0.5;
+       slider.dispatchEvent(new Event("input"));`,
     );
-    expect(stderr).not.toMatch(/CONSOLE|Refused/);
-    expect(stdout.match(/<canvas/g)).toHaveLength(3);
-    expect(stdout).toContain('u-label">own/&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;');
-    const text = stdout.replace(/<script[\s\S]*?<\/script>/g, "").replace(/<[^>]+>/g, " ");
-    expect(text).toMatch(/episode\/success_rate\s+1\s/);
-    expect(text).toMatch(/val\/success_rate\s+0\.375\s/);
-    expect(text).toMatch(/actor\/pg_loss\s+-4\s/);
+    expect(page.match(/<canvas/g)).toHaveLength(3);
+    expect(page).toContain('u-label">own/&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;');
+    // The mean of 0.25, 0.5, 0.75 and 1 with weights 1, 2, 4 and 8.
+    expect(textOf(page)).toMatch(/episode\/success_rate\s+0\.8167\s/);
   });
 });
