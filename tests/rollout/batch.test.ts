@@ -15,22 +15,16 @@ import {
   type Trajectory,
   type Turn,
 } from "../../src/rollout/index.ts";
-import { countingRollout, newModelFolder, openChat, temporaryFolder } from "./support.ts";
+import {
+  asSampled,
+  countingRollout,
+  newModelFolder,
+  openChat,
+  temporaryFolder,
+} from "./support.ts";
 
 const chat = openChat(newModelFolder(temporaryFolder()));
 const all: Record<"conversation" | "steps", Trajectory[]> = { conversation: [], steps: [] };
-
-/** As if the policy had drawn what the expert said. */
-function asSampled(trajectory: Trajectory): Trajectory {
-  const turns = trajectory.turns.map((turn, i): Turn => {
-    const logprobs = turn.reply.ids.map((id, j) => -((id % 7) + i + j + 1) / 10);
-    return {
-      ...turn,
-      reply: { ...turn.reply, logprobs, sampledLogprobs: logprobs, source: "policy" },
-    };
-  });
-  return { ...trajectory, turns };
-}
 
 beforeAll(async () => {
   for (const context of ["conversation", "steps"] as const) {

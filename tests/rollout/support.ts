@@ -24,7 +24,13 @@ import {
   type Model,
   presetConfig,
 } from "../../src/models/index.ts";
-import { type CollectOptions, type Policy, scriptedPolicy } from "../../src/rollout/index.ts";
+import {
+  type CollectOptions,
+  type Policy,
+  scriptedPolicy,
+  type Trajectory,
+  type Turn,
+} from "../../src/rollout/index.ts";
 import { noGrad, tidy } from "../../src/torch/index.ts";
 
 /** A folder of this test file, gone after it. */
@@ -138,4 +144,16 @@ export async function countingRollout(chat: Chat, count = 4): Promise<CollectOpt
 
 export function expertPolicy(world: World, chat: Chat, format = createAgent().format): Policy {
   return scriptedPolicy({ chat, format, expert: () => world.expert!(1) });
+}
+
+/** As if the policy had drawn what the expert said. */
+export function asSampled(trajectory: Trajectory): Trajectory {
+  const turns = trajectory.turns.map((turn, i): Turn => {
+    const logprobs = turn.reply.ids.map((id, j) => -((id % 7) + i + j + 1) / 10);
+    return {
+      ...turn,
+      reply: { ...turn.reply, logprobs, sampledLogprobs: logprobs, source: "policy" },
+    };
+  });
+  return { ...trajectory, turns };
 }
