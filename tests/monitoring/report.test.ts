@@ -136,6 +136,18 @@ describe("the report", () => {
 });
 
 describe("the default charts", () => {
+  it("show the success of all types of tasks together", () => {
+    const names = ["val/success_rate", "val/pick_success_rate", "val/clean_success_rate"];
+    const charts = defaultGroups(names).flatMap((group) => group.charts);
+    const byType = charts.filter((chart) => chart.names.some((name) => name.includes("pick")));
+    expect(byType).toEqual([
+      {
+        title: "Success rate by type, in validation",
+        names: ["val/clean_success_rate", "val/pick_success_rate"],
+      },
+    ]);
+  });
+
   it("show every metric, and mean, max and min together", () => {
     const names = [
       ...["episode/success_rate", "a/x/mean", "a/x/max", "a/x/min", "a/y", "critic/rewards/mean"],

@@ -79,6 +79,8 @@ describe("the live view", () => {
     expect(lines.slice(0, 2)).toEqual(["saved[2J step 1", "saved step 2"]);
     expect(lines[2]).toContain("step 2 of 20");
     expect(lines).toHaveLength(7);
+    view.print("the end");
+    expect(stream.lines()).toEqual([...lines, "the end"]);
   });
 
   it("fits every terminal", () => {

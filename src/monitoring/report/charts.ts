@@ -25,9 +25,9 @@ const FIRST: readonly ChartGroup[] = [
     open: true,
     charts: [
       chart("Success rate", "episode/success_rate", "val/success_rate"),
-      chart("Reward per episode", "episode/reward/mean", "critic/rewards/mean"),
+      chart("Reward per episode", "episode/reward/mean", "val/reward", "critic/rewards/mean"),
       chart("Episode length (turns)", "episode/length/mean", "num_turns/mean"),
-      chart("Valid actions", "episode/valid_action_ratio"),
+      chart("Valid actions", "episode/valid_action_ratio", "val/valid_action_ratio"),
     ],
   },
   {
@@ -44,11 +44,23 @@ const FIRST: readonly ChartGroup[] = [
   },
 ];
 
+/** Success by type of task, where there are types. */
+const TYPES = [
+  { title: "Success rate by type, in training", pattern: /^episode\/.+_success_rate$/ },
+  { title: "Success rate by type, in validation", pattern: /^val\/.+_success_rate$/ },
+];
+
 /** The first groups, then every other metric: a group per first part of its name, a chart per stem. */
 export function defaultGroups(names: readonly string[]): ChartGroup[] {
-  const drawn = new Set(FIRST.flatMap(({ charts }) => charts.flatMap((each) => each.names)));
+  const sorted = [...names].sort();
+  const types = TYPES.map(({ title, pattern }) =>
+    chart(title, ...sorted.filter((name) => pattern.test(name))),
+  ).filter((each) => each.names.length > 0);
+  const [learning, ...others] = FIRST as [ChartGroup, ...ChartGroup[]];
+  const first = [{ ...learning, charts: [...learning.charts, ...types] }, ...others];
+  const drawn = new Set(first.flatMap(({ charts }) => charts.flatMap((each) => each.names)));
   const stems = new Map<string, string[]>();
-  for (const name of [...names].sort()) {
+  for (const name of sorted) {
     const stem = stemOf(name);
     stems.set(stem, [...(stems.get(stem) ?? []), name]);
   }
@@ -58,7 +70,7 @@ export function defaultGroups(names: readonly string[]): ChartGroup[] {
     const [group] = stem.split("/") as [string];
     groups.set(group, [...(groups.get(group) ?? []), { title: stem, names: members }]);
   }
-  return [...FIRST, ...[...groups].map(([title, charts]) => ({ title, charts }))];
+  return [...first, ...[...groups].map(([title, charts]) => ({ title, charts }))];
 }
 
 /** response_length/mean, /max and /min are one chart. */

@@ -76,5 +76,13 @@ export function openScreen(stream: TerminalStream): Screen {
   process.on("exit", close);
   // First in line: a handler that is there for one signal only is gone after it was called.
   for (const signal of SIGNALS) process.prependListener(signal, endScreen);
-  return { draw: (lines) => frame([], lines), print: (line, lines) => frame([line], lines), close };
+  return {
+    draw: (lines) => frame([], lines),
+    print(line, lines) {
+      // What a program says after the view's end is still said.
+      if (open) frame([line], lines);
+      else stream.write(`${line}\n`);
+    },
+    close,
+  };
 }
