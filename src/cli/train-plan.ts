@@ -3,9 +3,10 @@
  */
 import { advantageEstimators } from "../algorithms/index.ts";
 import { type Config, groupSize, needsReference, totalIterations } from "../config/index.ts";
+import { openConfiguredWorld, requireModelFolder } from "../evaluation/index.ts";
 import { configParameterCount, readModelConfig } from "../models/index.ts";
 import { measureGemm } from "../torch/index.ts";
-import { openTrainingWorld, requireModelFolder, runPath } from "../training/index.ts";
+import { runPath } from "../training/index.ts";
 
 const GB = 2 ** 30;
 
@@ -13,7 +14,7 @@ export async function planText(config: Config): Promise<string> {
   const { data, algorithm, actor_rollout_ref: policy, env } = config;
   const model = readModelConfig(requireModelFolder(policy.model.path));
   const parameters = configParameterCount(model);
-  const world = await openTrainingWorld(config);
+  const world = await openConfiguredWorld(config);
   const trainTasks = await world.world.tasks(world.trainSplit);
   const valTasks = await world.world.tasks(world.valSplit);
   const episodes = data.train_batch_size * groupSize(config);

@@ -14,6 +14,8 @@ import { allSettings, childrenOf } from "./tree.ts";
 type Tree = { [key: string]: Plain };
 
 export interface ConfigSources {
+  /** Settings that everything else wins over: what a model folder says about itself. */
+  readonly base?: Tree;
   readonly preset?: string | undefined;
   /** YAML files, a later one wins. */
   readonly files?: readonly string[];
@@ -31,6 +33,7 @@ export interface ResolvedConfig {
 
 export function resolveConfig(sources: ConfigSources = {}): ResolvedConfig {
   const trees = [
+    sources.base ?? {},
     ...(sources.preset === undefined ? [] : [preset(sources.preset)]),
     ...(sources.files ?? []).map(readYaml),
     parseOverrides(sources.overrides ?? []),

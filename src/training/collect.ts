@@ -5,6 +5,7 @@
 import { advantageEstimators, type Metrics } from "../algorithms/index.ts";
 import { type Config, groupSize } from "../config/index.ts";
 import type { Task } from "../environments/index.ts";
+import { type ConfiguredWorld, limitsOf } from "../evaluation/index.ts";
 import type { RewardComposer } from "../rewards/index.ts";
 import {
   type Batch,
@@ -19,12 +20,11 @@ import { batchLogprobs } from "./actor.ts";
 import { passSettings } from "./prepare.ts";
 import type { Ranks } from "./ranks.ts";
 import type { TaskOrder } from "./task-order.ts";
-import { limitsOf } from "./validate.ts";
-import type { TrainingWorld, Workers } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 
 interface Parts {
   readonly config: Config;
-  readonly world: TrainingWorld;
+  readonly world: ConfiguredWorld;
   readonly workers: Workers;
   readonly ranks: Ranks;
   readonly say: (text: string) => void;
@@ -98,7 +98,7 @@ function play(
     about: world.about,
     agent: workers.agent,
     policy,
-    limits: limitsOf(config, world),
+    limits: limitsOf(config, world.turns),
     tasks,
     members,
     seed: round === 0 ? config.trainer.seed : config.trainer.seed + round * 1_000_003,

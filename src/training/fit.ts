@@ -16,6 +16,7 @@ import {
 } from "../algorithms/index.ts";
 import { type Config, totalIterations } from "../config/index.ts";
 import type { Task } from "../environments/index.ts";
+import { type ConfiguredWorld, chosenTasks } from "../evaluation/index.ts";
 import type { MetricsLogger } from "../monitoring/index.ts";
 import type { RewardComponent } from "../rewards/index.ts";
 import { checkBatch, packTrajectories, type TrajectoryStore } from "../rollout/index.ts";
@@ -30,14 +31,14 @@ import type { Ranks } from "./ranks.ts";
 import { composerOf, rewardGroups } from "./reward.ts";
 import { episodeMetrics, throughputMetrics } from "./run-metrics.ts";
 import { stopwatch } from "./stopwatch.ts";
-import { chosenTasks, taskOrder } from "./task-order.ts";
+import { taskOrder } from "./task-order.ts";
 import { actorUpdateOptions, criticUpdateOptions } from "./update-options.ts";
 import { type Validation, validate } from "./validate.ts";
-import type { TrainingWorld, Workers } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 
 export interface FitOptions {
   readonly config: Config;
-  readonly world: TrainingWorld;
+  readonly world: ConfiguredWorld;
   readonly workers: Workers;
   readonly ranks: Ranks;
   /** The run's folder: checkpoints go there. */

@@ -20,7 +20,7 @@ export {
   type SftProgress,
   type SftResult,
 } from "./sft/sft.ts";
-export { chosenTasks, taskOrder } from "./task-order.ts";
+export { taskOrder } from "./task-order.ts";
 export { iterationsOf, type TrainOptions, type TrainResult, train } from "./train.ts";
 export { type Validation, type ValidationEpisode, validate } from "./validate.ts";
-export { agentOf, createWorkers, openTrainingWorld, requireModelFolder } from "./workers.ts";
+export { createWorkers } from "./workers.ts";

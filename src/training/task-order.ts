@@ -33,16 +33,3 @@ export function taskOrder(tasks: TaskSet, seed: number, shuffle: boolean): TaskO
     },
   };
 }
-
-/** A fixed choice of so many tasks of a split, the same in every run; null: all. */
-export function chosenTasks(tasks: TaskSet, count: number | null): Task[] {
-  const all = Array.from({ length: tasks.length }, (_, i) => i);
-  const chosen =
-    count === null || count >= tasks.length
-      ? all
-      : seededRandom("validation tasks", tasks.environment, tasks.split)
-          .shuffled(all)
-          .slice(0, count)
-          .sort((a, b) => a - b);
-  return chosen.map((index) => tasks.task(index));
-}

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Config, totalIterations } from "../config/index.ts";
+import { openConfiguredWorld } from "../evaluation/index.ts";
 import {
   allLoggers,
   type MetricsLogger,
@@ -27,7 +28,7 @@ import { type FitResult, fit } from "./fit.ts";
 import { joinRanks, type Ranks } from "./ranks.ts";
 import { openRunFolder, type RunFolder } from "./run-folder.ts";
 import type { Validation } from "./validate.ts";
-import { createWorkers, openTrainingWorld } from "./workers.ts";
+import { createWorkers } from "./workers.ts";
 
 export interface TrainOptions {
   readonly config: Config;
@@ -73,7 +74,7 @@ async function trainIn(
   const path = ranks.agree(own?.path ?? "");
   const checkpoint = ranks.agree(own ? checkpointToResume(config, own.path) : undefined);
   const state: RunState | undefined = checkpoint ? openCheckpointState(checkpoint) : undefined;
-  const world = await openTrainingWorld(config);
+  const world = await openConfiguredWorld(config);
   const workers = createWorkers(config, ranks, checkpoint ? resumeFolders(checkpoint) : undefined);
   const stores: TrajectoryStore[] = [];
   let logger: MetricsLogger | undefined;

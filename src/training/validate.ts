@@ -4,6 +4,7 @@
 import { type Metrics, summary } from "../algorithms/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Task } from "../environments/index.ts";
+import { type ConfiguredWorld, limitsOf } from "../evaluation/index.ts";
 import {
   type Collection,
   collect,
@@ -12,7 +13,7 @@ import {
   type Trajectory,
 } from "../rollout/index.ts";
 import type { Ranks } from "./ranks.ts";
-import type { TrainingWorld, Workers } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 
 /** What of an episode validation keeps. */
 export interface ValidationEpisode {
@@ -35,7 +36,7 @@ export interface Validation {
 
 export async function validate(
   config: Config,
-  world: TrainingWorld,
+  world: ConfiguredWorld,
   workers: Workers,
   tasks: readonly Task[],
   ranks: Ranks,
@@ -46,7 +47,7 @@ export async function validate(
     about: world.about,
     agent: workers.agent,
     policy: workers.validationPolicy,
-    limits: limitsOf(config, world),
+    limits: limitsOf(config, world.turns),
     tasks: tasks.filter((_, i) => i % ranks.size === ranks.rank),
     members: config.actor_rollout_ref.rollout.val_kwargs.n,
     // The same draws whenever validation is done: what changes is the policy.
@@ -71,16 +72,6 @@ export async function validate(
   );
   const episodes = ranks.gather(own).flat();
   return { episodes, metrics: validationMetrics(episodes), collection };
-}
-
-export function limitsOf({ env, data }: Config, { turns }: TrainingWorld) {
-  return {
-    turns,
-    promptTokens: data.max_prompt_length,
-    tokens: env.rollout.max_tokens,
-    parseFailures: env.rollout.max_parse_failures,
-    seconds: env.rollout.episode_seconds,
-  };
 }
 
 export function validationMetrics(episodes: readonly ValidationEpisode[]): Metrics {

@@ -4,12 +4,10 @@
  * On one device they share what they can: the rollout generates with the actor's own weights, and with
  * LoRA the reference is the actor's base.
  */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { type Agent, BARE_PROMPTS, createAgent, type HistoryOptions } from "../agents/index.ts";
+import type { Agent } from "../agents/index.ts";
 import { advantageEstimators } from "../algorithms/index.ts";
 import { type Config, groupSize, needsReference, totalIterations } from "../config/index.ts";
-import { findWorld, openWorld, type World } from "../environments/index.ts";
+import { agentOf, requireModelFolder } from "../evaluation/index.ts";
 import { createEngine, type Engine, type SamplingOptions } from "../generation/index.ts";
 import {
   addLora,
@@ -23,38 +21,10 @@ import {
   type Model,
   valueModelFrom,
 } from "../models/index.ts";
-import { modelPolicy, type Policy, type WorldFacts } from "../rollout/index.ts";
+import { modelPolicy, type Policy } from "../rollout/index.ts";
 import { derivedGenerator } from "../torch/index.ts";
 import { createTrainedModel, type TrainedModel } from "./optimize.ts";
 import type { Ranks } from "./ranks.ts";
-
-/** The world that is trained in. */
-export interface TrainingWorld {
-  readonly world: World;
-  readonly about: WorldFacts;
-  readonly turns: number;
-  readonly trainSplit: string;
-  readonly valSplit: string;
-}
-
-export async function openTrainingWorld({ env }: Config): Promise<TrainingWorld> {
-  const definition = await findWorld(env.env_name);
-  const given: Record<string, unknown> = { ...env.options };
-  if ("seed" in definition.options && given.seed === undefined) given.seed = env.seed;
-  const world = await openWorld(definition, given);
-  const [first, second] = world.splits;
-  return {
-    world,
-    about: {
-      name: definition.name,
-      summary: definition.briefing ?? definition.summary,
-      tools: (world as { tools?: WorldFacts["tools"] }).tools,
-    },
-    turns: env.max_steps ?? definition.maximumSteps,
-    trainSplit: env.train_split ?? first!,
-    valSplit: env.val_split ?? second ?? first!,
-  };
-}
 
 /** The actor's model: whole, or a frozen base with an adapter that is trained. */
 export type PolicyModel = Model | LoraModel;
@@ -189,44 +159,11 @@ function adapterOf(base: Model, config: Config, resume: ResumeFolders | undefine
   }
 }
 
-/** The agent that the configuration describes. */
-export function agentOf({ env }: Config): Agent {
-  const history: HistoryOptions =
-    env.history === "memory"
-      ? { kind: "memory", length: env.history_length }
-      : { kind: "window", length: env.history_length };
-  return createAgent({
-    format: env.format,
-    context: env.context,
-    showAdmissible: env.show_admissible,
-    showInstruction: env.prompts === "full",
-    ...(env.prompts === "bare" && { prompts: BARE_PROMPTS }),
-    ...(env.context === "steps" && { history }),
-  });
-}
-
 /** Updates of the policy in an iteration whose every episode counts. */
 export function updatesPerIteration(config: Config): number {
   const { actor } = config.actor_rollout_ref;
   const episodes = config.data.train_batch_size * groupSize(config);
   return actor.ppo_epochs * Math.max(1, Math.round(episodes / actor.ppo_mini_batch_size));
-}
-
-/** Throws, with what to do, unless the folder is a model's. */
-export function requireModelFolder(folder: string): string {
-  if (folder === "")
-    throw new Error(
-      "no model: say actor_rollout_ref.model.path=FOLDER (a Hugging Face folder, or a new one: " +
-        "openmanus-rl model init)",
-    );
-  if (existsSync(join(folder, "config.json"))) return folder;
-  const onHub = /^[\w.-]+\/[\w.-]+$/.test(folder) && !existsSync(folder);
-  throw new Error(
-    `there is no model in "${folder}" (no config.json). ` +
-      (onHub
-        ? `Is it a name on Hugging Face's hub? Fetch it first (huggingface-cli download ${folder} --local-dir models/${folder.split("/")[1]}) and give that folder.`
-        : "Give a Hugging Face folder, or make a new model: openmanus-rl model init."),
-  );
 }
 
 /** A tokenizer whose ids the model does not have would fail in the middle of a rollout. */

@@ -1,0 +1,44 @@
+/**
+ * @file Evaluation: a model plays tasks of a split, and what comes out is compared.
+ */
+import type { Config } from "../config/index.ts";
+import type { Task } from "../environments/index.ts";
+import { type Collection, collect, deriveSeed, type Trajectory } from "../rollout/index.ts";
+import type { Player } from "./player.ts";
+import { agentOf, type ConfiguredWorld, limitsOf } from "./setting.ts";
+
+export interface EvaluateOptions {
+  readonly config: Config;
+  readonly world: ConfiguredWorld;
+  readonly player: Pick<Player, "policy">;
+  readonly tasks: readonly Task[];
+  /** Episodes per task. Default 1. */
+  readonly members?: number;
+  readonly onEpisode?: (trajectory: Trajectory) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The same seed for every model: with equal replies, equal episodes. */
+export function evaluate({
+  config,
+  world,
+  player,
+  tasks,
+  members = 1,
+  ...rest
+}: EvaluateOptions): Promise<Collection> {
+  const { concurrency, retries } = config.env.rollout;
+  return collect({
+    world: world.world,
+    about: world.about,
+    agent: agentOf(config),
+    policy: player.policy,
+    limits: limitsOf(config, world.turns),
+    tasks,
+    members,
+    seed: deriveSeed(config.trainer.seed, "validation"),
+    retries,
+    ...(concurrency !== undefined && { concurrency }),
+    ...rest,
+  });
+}

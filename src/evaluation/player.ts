@@ -1,0 +1,61 @@
+/**
+ * @file A trained model, ready to act: for evaluation and play. Nothing is learned here.
+ */
+import { type Config, resolveConfig } from "../config/index.ts";
+import { createEngine } from "../generation/index.ts";
+import { Chat, loadChatTemplate, loadModel, loadTokenizer, type Model } from "../models/index.ts";
+import { modelPolicy, type Policy } from "../rollout/index.ts";
+import { requireModelFolder, settingsOf } from "./setting.ts";
+
+export interface Player {
+  readonly policy: Policy;
+  readonly model: Model;
+  close(): Promise<void>;
+}
+
+/** Replies are drawn as validation draws them (actor_rollout_ref.rollout.val_kwargs). */
+export function openPlayer(config: Config, path: string): Player {
+  const folder = requireModelFolder(path);
+  const { model: settings, rollout } = config.actor_rollout_ref;
+  const model = loadModel(folder, {
+    dtype: settings.dtype,
+    device: config.trainer.device as "cpu",
+  });
+  for (const parameter of model.parameters.values()) parameter.requiresGrad_(false);
+  const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+  const engine = createEngine(model, {
+    cacheBytes: rollout.cache_bytes,
+    tokensPerStep: rollout.max_num_batched_tokens,
+    tokenizer: chat.tokenizer,
+  });
+  const { val_kwargs: drawing } = rollout;
+  const policy = modelPolicy({
+    generator: engine,
+    chat,
+    contextLength: model.config.maximumPositions,
+    sampling: {
+      maximumTokens: config.data.max_response_length,
+      temperature: drawing.do_sample ? drawing.temperature : 0,
+      topK: Math.max(0, drawing.top_k),
+      topP: drawing.top_p,
+    },
+    ...(rollout.constrain && { constrain: config.env.format }),
+  });
+  return {
+    policy,
+    model,
+    async close() {
+      await engine.close();
+      model.dispose();
+    },
+  };
+}
+
+/** A configuration that begins with what a model folder says about itself. */
+export function configForModel(
+  folder: string,
+  overrides: readonly string[],
+  files: readonly string[] = [],
+): Config {
+  return resolveConfig({ base: settingsOf(folder), files, overrides }).config;
+}

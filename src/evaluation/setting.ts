@@ -1,0 +1,137 @@
+/**
+ * @file What a configuration says about where an agent acts and how: the world, the agent, the limits of
+ * an episode. Training, evaluation and play read it in the same way.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Agent,
+  BARE_PROMPTS,
+  createAgent,
+  type HistoryOptions,
+  type Summarizer,
+} from "../agents/index.ts";
+import type { Config, Plain } from "../config/index.ts";
+import {
+  findWorld,
+  openWorld,
+  seededRandom,
+  type Task,
+  type TaskSet,
+  type World,
+} from "../environments/index.ts";
+import type { EpisodeLimits, WorldFacts } from "../rollout/index.ts";
+
+/** A configuration's world, opened. */
+export interface ConfiguredWorld {
+  readonly world: World;
+  readonly about: WorldFacts;
+  /** Turns of an episode at most. */
+  readonly turns: number;
+  readonly trainSplit: string;
+  readonly valSplit: string;
+}
+
+export async function openConfiguredWorld({ env }: Config): Promise<ConfiguredWorld> {
+  const definition = await findWorld(env.env_name);
+  const given: Record<string, unknown> = { ...env.options };
+  if ("seed" in definition.options && given.seed === undefined) given.seed = env.seed;
+  const world = await openWorld(definition, given);
+  const [first, second] = world.splits;
+  return {
+    world,
+    about: {
+      name: definition.name,
+      summary: definition.briefing ?? definition.summary,
+      tools: (world as { tools?: WorldFacts["tools"] }).tools,
+    },
+    turns: env.max_steps ?? definition.maximumSteps,
+    trainSplit: env.train_split ?? first!,
+    valSplit: env.val_split ?? second ?? first!,
+  };
+}
+
+/** The agent that a configuration describes. `summarize` is who writes summaries, where it wants them. */
+export function agentOf({ env }: Config, summarize?: Summarizer): Agent {
+  return createAgent({
+    format: env.format,
+    context: env.context,
+    showAdmissible: env.show_admissible,
+    showInstruction: env.prompts === "full",
+    ...(env.prompts === "bare" && { prompts: BARE_PROMPTS }),
+    ...(env.context === "steps" && { history: historyOf(env, summarize) }),
+  });
+}
+
+function historyOf(env: Config["env"], summarize: Summarizer | undefined): HistoryOptions {
+  const length = env.history_length;
+  if (env.history === "memory") return { kind: "memory", length };
+  if (env.history !== "summary" && !env.use_summary) return { kind: "window", length };
+  if (!summarize)
+    throw new Error(
+      "a summarised history needs a model that writes the summaries, and there is none",
+    );
+  return { kind: "summary", summarize, length };
+}
+
+export function limitsOf({ env, data }: Config, turns: number): EpisodeLimits {
+  return {
+    turns,
+    promptTokens: data.max_prompt_length,
+    tokens: env.rollout.max_tokens,
+    parseFailures: env.rollout.max_parse_failures,
+    seconds: env.rollout.episode_seconds,
+  };
+}
+
+/** A fixed choice of so many tasks of a split, the same in every run; null: all. */
+export function chosenTasks(tasks: TaskSet, count: number | null): Task[] {
+  const all = Array.from({ length: tasks.length }, (_, i) => i);
+  const chosen =
+    count === null || count >= tasks.length
+      ? all
+      : seededRandom("validation tasks", tasks.environment, tasks.split)
+          .shuffled(all)
+          .slice(0, count)
+          .sort((a, b) => a - b);
+  return chosen.map((index) => tasks.task(index));
+}
+
+/** Beside a model's weights: the settings under which it was trained, so that others need not ask. */
+export const SETTINGS_FILE = "openmanus-rl.json";
+
+/** What goes into that file. */
+export function settingsNote({ env, data }: Config): string {
+  const { max_prompt_length, max_response_length } = data;
+  const note = { env, data: { max_prompt_length, max_response_length } };
+  return `${JSON.stringify(note, null, 1)}\n`;
+}
+
+/** The settings that a model folder brings along; nothing where it has none. */
+export function settingsOf(folder: string): { [key: string]: Plain } {
+  const file = join(folder, SETTINGS_FILE);
+  if (!existsSync(file)) return {};
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as { [key: string]: Plain };
+  } catch (error) {
+    throw new Error(`${file}: cannot be read (${(error as Error).message})`);
+  }
+}
+
+/** Throws, with what to do, unless the folder is a model's. */
+export function requireModelFolder(folder: string): string {
+  if (folder === "")
+    throw new Error(
+      "no model: say actor_rollout_ref.model.path=FOLDER (a Hugging Face folder, or a new one: " +
+        "openmanus-rl model init)",
+    );
+  if (existsSync(join(folder, "config.json"))) return folder;
+  const onHub = /^[\w.-]+\/[\w.-]+$/.test(folder) && !existsSync(folder);
+  throw new Error(
+    `there is no model in "${folder}" (no config.json). ` +
+      (onHub
+        ? `Is it a name on Hugging Face's hub? Fetch it first (huggingface-cli download ${folder} ` +
+          `--local-dir models/${folder.split("/")[1]}) and give that folder.`
+        : "Give a Hugging Face folder, or make a new model: openmanus-rl model init."),
+  );
+}
