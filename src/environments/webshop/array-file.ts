@@ -44,7 +44,6 @@ interface Header {
     readonly kind: Kind;
     readonly bytes: number;
   }[];
-  readonly sha256: string;
 }
 
 /** Writes the file whole or not at all: it appears under its name when it is complete. */

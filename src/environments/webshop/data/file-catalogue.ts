@@ -4,6 +4,7 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { basename } from "node:path";
 import { keepingRecent } from "../../alfworld/cache.ts";
+import { EnvironmentError } from "../../environment.ts";
 import { readWhole } from "../array-file.ts";
 import { cacheFolder } from "../cache-folder.ts";
 import type { Catalogue, Product } from "../product.ts";
@@ -19,6 +20,8 @@ import { productOf } from "./record.ts";
 const KEPT = 20_000;
 /** About as large as one product's record: how many products to expect of a file. */
 const USUAL_RECORD = 4500;
+/** A file up to this many bytes is kept in memory, and its pages can be read after closing. */
+const KEPT_FILE = 1 << 28;
 
 export interface FileCatalogue extends Catalogue {
   readonly table: ProductTable;
@@ -35,13 +38,15 @@ interface Wishes {
 }
 
 export function openFileCatalogue(path: string, wishes: Wishes): FileCatalogue {
-  const file = openSync(path, "r");
-  try {
-    return naming(path, () => catalogueOf(path, file, wishes));
-  } catch (error) {
-    closeSync(file);
-    throw error;
-  }
+  return naming(path, () => {
+    const file = openSync(path, "r");
+    try {
+      return catalogueOf(path, file, wishes);
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
+  });
 }
 
 function catalogueOf(path: string, file: number, wishes: Wishes): FileCatalogue {
@@ -52,19 +57,18 @@ function catalogueOf(path: string, file: number, wishes: Wishes): FileCatalogue 
   const { table, index } = tableAndIndex({ file, stamp, limit, cache });
   const places = new Map(table.asins.map((asin, place) => [asin, place]));
   const prices = table.low.map((low, i) =>
-    table.high[i] === low ? low : random.uniform(low, table.high[i]!),
+    Number.isNaN(table.high[i]) ? low : random.uniform(low, table.high[i]!),
   );
   const { search } = searcher(index);
+  const bytesAt = reader(path, file, size);
   const read = (key: string): Product => {
     const place = Number(key);
     const asin = table.asins[place]!;
-    return naming(path, () => {
-      const bytes = new Uint8Array(table.lengths[place]!);
-      readWhole(file, bytes, table.offsets[place]!);
-      return named(asin, () =>
-        productOf(parsed(bytes, table.offsets[place]!), annotations(asin)?.attributes),
-      );
-    });
+    const offset = table.offsets[place]!;
+    const bytes = bytesAt.read(offset, table.lengths[place]!);
+    return naming(path, () =>
+      named(asin, () => productOf(parsed(bytes, offset), annotations(asin)?.attributes)),
+    );
   };
   const product = keepingRecent((key: string) => key, KEPT, read);
   return {
@@ -74,6 +78,37 @@ function catalogueOf(path: string, file: number, wishes: Wishes): FileCatalogue 
     find: (asin) => places.get(asin),
     price: (place) => prices[place]!,
     search: (query, count) => search(query, count).map(({ document }) => document),
-    close: () => closeSync(file),
+    close: () => bytesAt.close(),
+  };
+}
+
+/** Parts of the file: from memory, or from the open file while it is open. */
+function reader(
+  path: string,
+  file: number,
+  size: number,
+): { read(offset: number, length: number): Uint8Array; close(): void } {
+  if (size <= KEPT_FILE) {
+    const whole = new Uint8Array(size);
+    readWhole(file, whole, 0);
+    closeSync(file);
+    return { read: (offset, length) => whole.subarray(offset, offset + length), close: () => {} };
+  }
+  let open = true;
+  return {
+    read(offset, length) {
+      if (!open)
+        throw new EnvironmentError(
+          "webshop",
+          `the shop in ${path} was closed; read its pages before world.close().`,
+        );
+      const bytes = new Uint8Array(length);
+      readWhole(file, bytes, offset);
+      return bytes;
+    },
+    close() {
+      if (open) closeSync(file);
+      open = false;
+    },
   };
 }

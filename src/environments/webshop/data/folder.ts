@@ -61,12 +61,7 @@ export function readHumanInstructions(path: string): HumanInstructions {
 }
 
 function readJson(path: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new DataError(error instanceof Error ? error.message : String(error));
-  }
+  const text = readFileSync(path, "utf8");
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -74,12 +69,13 @@ function readJson(path: string): unknown {
   }
 }
 
-/** Runs `read`; a DataError in it becomes an EnvironmentError that names the file. */
+/** Runs `read`; a DataError or the system's in it becomes an EnvironmentError that names the file. */
 export function naming<Result>(file: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof DataError)) throw error;
+    if (!(error instanceof DataError || (error instanceof Error && "syscall" in error)))
+      throw error;
     throw new EnvironmentError("webshop", `${file} cannot be used: ${error.message}. ${WANTED}`, {
       cause: error,
     });

@@ -16,7 +16,7 @@ export interface ProductTable {
   /** [products]: place in the file, in bytes. */
   readonly offsets: Float64Array;
   readonly lengths: Uint32Array;
-  /** [products]: the lowest and the highest price in dollars. */
+  /** [products]: the lowest price and the highest in dollars; NaN where there is one price. */
   readonly low: Float64Array;
   readonly high: Float64Array;
   /** [products]: the number of combinations of its options' values; 1 without options. */
@@ -68,7 +68,7 @@ function goThrough({ file, limit }: Source): { table: ProductTable; index: Inver
     columns.offsets.push(offset);
     columns.lengths.push(length);
     columns.low.push(product.pricing[0]);
-    columns.high.push(product.pricing[1] ?? product.pricing[0]);
+    columns.high.push(product.pricing[1] ?? Number.NaN);
     columns.combinations.push(combinationsOf(product));
     builder.add(documentText(product));
     return true;

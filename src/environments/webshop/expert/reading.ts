@@ -7,8 +7,9 @@ import { SEPARATOR } from "../pages/render.ts";
 export interface Offer {
   readonly asin: string;
   readonly title: string;
-  /** The lowest price of the tag, in dollars. */
-  readonly price: number;
+  /** The lowest and the highest price of the tag, in dollars. */
+  readonly low: number;
+  readonly high: number;
 }
 
 export type Reading =
@@ -41,8 +42,11 @@ function offersOf(pieces: readonly string[], admissible: readonly string[]): Off
   const links = new Set(admissible);
   return pieces.flatMap((asin, at) => {
     if (!links.has(`click[${asin.toLowerCase()}]`)) return [];
-    const price = /^\$([\d.]+)/.exec(pieces[at + 2] ?? "");
-    return price ? [{ asin, title: pieces[at + 1]!, price: Number(price[1]) }] : [];
+    const prices = /^\$([\d.]+)(?: to \$([\d.]+))?$/.exec(pieces[at + 2] ?? "");
+    if (!prices) return [];
+    const low = Number(prices[1]);
+    const high = prices[2] === undefined ? low : Number(prices[2]);
+    return [{ asin, title: pieces[at + 1]!, low, high }];
   });
 }
 

@@ -20,66 +20,72 @@ interface Candidate {
   readonly complete: boolean;
 }
 
+/** The product that is being looked at. */
+interface Current {
+  readonly asin: string;
+  /** The terms that its pages have. */
+  readonly terms: Set<string>;
+  /** Which price it has within its range is only known when it is bought: how likely it fits. */
+  readonly affordable: number;
+  /** Whether its features were read, or are not worth reading. */
+  read: boolean;
+}
+
 export function shopper(): Expert {
   let wishes: Wishes | undefined;
   let steps = 0;
   const tried = new Set<string>();
   let best: Candidate | undefined;
-  /** The product that is being looked at, and the terms that its pages have. */
-  let current: { asin: string; terms: Set<string>; read: boolean } | undefined;
+  let current: Current | undefined;
   let decided: Candidate | undefined;
   let chosen = new Set<string>();
 
+  const search = ({ query }: Wishes): string => `search[${query}]`;
+
   const results = (offers: readonly Offer[], wanted: Wishes): string => {
     chosen = new Set();
-    if (decided && offers.some(({ asin }) => asin === decided!.asin)) {
-      current = { asin: decided.asin, terms: new Set(), read: true };
-      return click(decided.asin);
-    }
-    const next = offers.find(({ asin, price }) => !tried.has(asin) && price <= wanted.priceLimit);
-    if (!next || (decided && tried.size > 0)) {
-      const fallback = next ?? offers.find(({ asin }) => !tried.has(asin));
-      if (!fallback)
-        return offers.length > 0 && steps < PATIENCE ? "click[next >]" : searchAgain(wanted);
-      tried.add(fallback.asin);
-      current = { asin: fallback.asin, terms: new Set(termsOf(fallback.title)), read: true };
-      return click(fallback.asin);
-    }
-    tried.add(next.asin);
-    current = { asin: next.asin, terms: new Set(termsOf(next.title)), read: false };
-    return click(next.asin);
+    const open = (offer: Offer, read: boolean): string => {
+      tried.add(offer.asin);
+      const affordable = likelihood(offer, wanted.priceLimit);
+      current = { asin: offer.asin, terms: new Set(termsOf(offer.title)), affordable, read };
+      return `click[${offer.asin.toLowerCase()}]`;
+    };
+    const known = offers.find(({ asin }) => asin === decided?.asin);
+    if (known) return open(known, true);
+    const untried = offers.filter(({ asin }) => !tried.has(asin));
+    const next = untried.find((offer) => likelihood(offer, wanted.priceLimit) > 0);
+    if (next) return open(next, decided !== undefined);
+    if (steps < PATIENCE && offers.length > 0) return "click[next >]";
+    return untried[0] ? open(untried[0], true) : search(wanted);
   };
 
-  const searchAgain = ({ query }: Wishes): string => `search[${query}]`;
+  const judged = (page: Reading & { kind: "item" }, wanted: Wishes, item: Current) => {
+    const choices = choicesOf(page.options, wanted);
+    const missing = [...wanted.terms].filter((term) => !item.terms.has(term)).length;
+    const hasOptions = choices.length >= wanted.options.length;
+    const fulfilled = wanted.terms.size - missing + choices.length + item.affordable;
+    const complete = missing === 0 && hasOptions && item.affordable >= 0.5;
+    return { asin: item.asin, fulfilled, choices, complete, hasOptions, missing };
+  };
 
   const item = (page: Reading & { kind: "item" }, wanted: Wishes): string => {
-    const asin = current?.asin ?? "";
-    if (decided?.asin !== asin) {
-      const choices = choicesOf(page.options, wanted);
-      const lacking = wanted.options.length - choices.length;
-      const terms = current?.terms ?? new Set();
-      const missing = [...wanted.terms].filter((term) => !terms.has(term));
+    current ??= { asin: "", terms: new Set(), affordable: 1, read: true };
+    if (decided?.asin !== current.asin) {
+      const candidate = judged(page, wanted, current);
       const late = steps >= PATIENCE;
-      if (current && !current.read && missing.length > 0 && lacking <= 0 && !late) {
+      if (!current.read && candidate.missing > 0 && candidate.hasOptions && !late) {
         current.read = true;
         return "click[features]";
       }
-      const fulfilled = wanted.terms.size - missing.length + choices.length;
-      const candidate = {
-        asin,
-        fulfilled,
-        choices,
-        complete: missing.length === 0 && lacking <= 0,
-      };
-      if (!best || fulfilled > best.fulfilled) best = candidate;
+      if (!best || candidate.fulfilled > best.fulfilled) best = candidate;
       if (!candidate.complete && !late) return "click[< prev]";
       decided = candidate.complete ? candidate : best;
-      if (decided.asin !== asin) return "click[< prev]";
+      if (decided.asin !== current.asin) return "click[< prev]";
     }
-    const missing = decided.choices.find((value) => !chosen.has(value));
-    if (missing === undefined) return "click[buy now]";
-    chosen.add(missing);
-    return `click[${missing}]`;
+    const unchosen = decided.choices.find((value) => !chosen.has(value));
+    if (unchosen === undefined) return "click[buy now]";
+    chosen.add(unchosen);
+    return `click[${unchosen}]`;
   };
 
   return {
@@ -89,7 +95,7 @@ export function shopper(): Expert {
       const page = readPage(observation);
       switch (page.kind) {
         case "search":
-          return searchAgain(wishes);
+          return search(wishes);
         case "results":
           if (steps >= PATIENCE) decided ??= best;
           return results(page.offers, wishes);
@@ -103,8 +109,10 @@ export function shopper(): Expert {
   };
 }
 
-function click(asin: string): string {
-  return `click[${asin.toLowerCase()}]`;
+/** How likely a price that is drawn from the offer's range is within the limit. */
+function likelihood({ low, high }: Offer, limit: number): number {
+  if (high <= limit) return 1;
+  return low > limit ? 0 : (limit - low) / (high - low);
 }
 
 /** The value to choose for each wanted option; where wishes name no options, values that are asked for. */
