@@ -1,7 +1,23 @@
 /**
- * @file The door of the evaluation room: success rates, their intervals, tables.
+ * @file The door of the evaluation room: what a configuration sets up, success rates with their
+ * intervals, tables, comparisons.
  */
+export { type Convergence, convergence } from "./convergence.ts";
+export { type EvaluateOptions, evaluate } from "./evaluate.ts";
 export { type Interval, wilson } from "./intervals.ts";
+export { comparePaired, type PairedComparison, signTest } from "./paired.ts";
+export { configForModel, openPlayer, type Player } from "./player.ts";
+export {
+  agentOf,
+  type ConfiguredWorld,
+  chosenTasks,
+  limitsOf,
+  openConfiguredWorld,
+  requireModelFolder,
+  SETTINGS_FILE,
+  settingsNote,
+  settingsOf,
+} from "./setting.ts";
 export {
   type EpisodeFacts,
   episodeFacts,
