@@ -31,6 +31,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "trains an agent with PPO, GRPO, GiGPO and others",
     load: async () => (await import("./train.ts")).train,
   },
+  sft: {
+    summary: "warms a model up on expert episodes, or on your own",
+    load: async () => (await import("./sft.ts")).sft,
+  },
   model: {
     summary: "makes a new model, or shows what a model folder holds",
     load: async () => (await import("./model.ts")).model,

@@ -1,6 +1,6 @@
 /**
- * @file The door of the evaluation room: what a configuration sets up, success rates with their
- * intervals, tables, comparisons.
+ * @file The door of the evaluation room: what a configuration sets up, evaluation and comparison, success
+ * rates with their intervals, tables.
  */
 export { type Convergence, convergence } from "./convergence.ts";
 export { type EvaluateOptions, evaluate } from "./evaluate.ts";

@@ -13,6 +13,7 @@ export {
   examplesOf,
   readExamples,
 } from "./sft/examples.ts";
+export { type ExpertOptions, expertEpisodes, worldTexts } from "./sft/experts.ts";
 export {
   fineTune,
   meanLoss,

@@ -158,14 +158,12 @@ function loggerOf(
   step: number,
   more: readonly MetricsLogger[],
 ): MetricsLogger {
-  const metrics = openMetrics(folder.metrics);
-  if (step > 0) metrics.truncateAfter(step);
-  else metrics.truncateAfter(-1);
-  const wanted = [config.trainer.logger].flat();
-  const tensorboard = wanted.includes("tensorboard")
-    ? [openTensorBoard(join(folder.path, "tensorboard"))]
-    : [];
-  return allLoggers(metrics, ...tensorboard, ...more);
+  const files = [openMetrics(folder.metrics)];
+  if ([config.trainer.logger].flat().includes("tensorboard"))
+    files.push(openTensorBoard(join(folder.path, "tensorboard")));
+  // What a killed run logged after its last checkpoint is logged again.
+  for (const file of files) file.truncateAfter(step > 0 ? step : -1);
+  return allLoggers(...files, ...more);
 }
 
 /** How many iterations a run has, for whoever shows its progress. */

@@ -1,0 +1,194 @@
+/**
+ * @file `openmanus-rl sft`: a model learns from episodes before it learns by itself.
+ */
+import { type Config, ConfigError, isOverride, resolveConfig } from "../config/index.ts";
+import {
+  chosenTasks,
+  evaluate,
+  openConfiguredWorld,
+  openPlayer,
+  requireModelFolder,
+  SETTINGS_FILE,
+  settingsNote,
+} from "../evaluation/index.ts";
+import {
+  Chat,
+  loadChatTemplate,
+  loadModel,
+  loadTokenizer,
+  ModelFileError,
+  saveModel,
+} from "../models/index.ts";
+import {
+  type Example,
+  examplesOf,
+  expertEpisodes,
+  fineTune,
+  readExamples,
+  taskOrder,
+} from "../training/index.ts";
+import type { Command } from "./main.ts";
+import { optionsAndWords, UsageError } from "./usage.ts";
+import { progressLine } from "./world.ts";
+
+export const sft: Command = {
+  help: [
+    "Usage: openmanus-rl sft --out FOLDER [--preset NAME] [--config FILE …] [key=value …] [options]",
+    "",
+    "Trains a model on episodes: of the world's scripted expert (made on the fly), or from files. What",
+    "the agent says is learned, nothing else. World, format and context are set as for train (env.*), so",
+    "that a run of train goes on in the same form.",
+    "",
+    "  --out FOLDER      where the model goes",
+    "  --episodes N      expert episodes of the training split (100)",
+    "  --data FILE       instead: trajectories or chats (.jsonl, .parquet), or a folder of trajectories",
+    "  --epochs N        passes over them (10)",
+    "  --lr X            learning rate (1e-3)",
+    "  --batch N         sequences per update (8)",
+    "  --holdout N       episodes that are not learned, for the validation loss (a tenth, at most 50)",
+    "  --evaluate N      tasks of the validation split to play afterwards (0)",
+    "  --seed N          (0)",
+    "",
+    "Example: openmanus-rl sft --preset small-model --out models/warm --episodes 200 \\",
+    "           actor_rollout_ref.model.path=models/new env.env_name=household",
+  ].join("\n"),
+  async run(given) {
+    const { values, words } = optionsAndWords(
+      given.filter((word) => !isOverride(word)),
+      {
+        preset: { type: "string" },
+        config: { type: "string", multiple: true, default: [] },
+        out: { type: "string" },
+        episodes: { type: "string", default: "100" },
+        data: { type: "string" },
+        epochs: { type: "string", default: "10" },
+        lr: { type: "string", default: "1e-3" },
+        batch: { type: "string", default: "8" },
+        holdout: { type: "string" },
+        evaluate: { type: "string", default: "0" },
+        seed: { type: "string", default: "0" },
+      },
+    );
+    if (words.length > 0) throw new UsageError(`sft takes no "${words[0]}".`);
+    if (values.out === undefined) throw new UsageError("sft needs --out FOLDER.");
+    try {
+      const { config } = resolveConfig({
+        preset: values.preset,
+        files: values.config,
+        overrides: given.filter(isOverride),
+      });
+      return await run(config, {
+        out: values.out,
+        data: values.data,
+        episodes: number("episodes", values.episodes, 1),
+        epochs: number("epochs", values.epochs, 1),
+        lr: Number(values.lr) > 0 ? Number(values.lr) : wrong("lr", values.lr),
+        batch: number("batch", values.batch, 1),
+        holdout: values.holdout === undefined ? undefined : number("holdout", values.holdout, 0),
+        evaluate: number("evaluate", values.evaluate, 0),
+        seed: number("seed", values.seed, 0),
+      });
+    } catch (error) {
+      if (!(error instanceof ConfigError || error instanceof ModelFileError)) throw error;
+      console.error(`openmanus-rl sft: ${error.message}`);
+      return 1;
+    }
+  },
+};
+
+interface SftWishes {
+  out: string;
+  data: string | undefined;
+  episodes: number;
+  epochs: number;
+  lr: number;
+  batch: number;
+  holdout: number | undefined;
+  evaluate: number;
+  seed: number;
+}
+
+async function run(config: Config, wishes: SftWishes): Promise<number> {
+  const folder = requireModelFolder(config.actor_rollout_ref.model.path);
+  const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+  const model = loadModel(folder, { dtype: config.actor_rollout_ref.model.dtype });
+  const world = await openConfiguredWorld(config);
+  try {
+    const examples =
+      wishes.data === undefined
+        ? await fromExperts(config, world, chat, model.config.maximumPositions, wishes)
+        : await readExamples(wishes.data, chat);
+    const held = wishes.holdout ?? Math.min(50, Math.floor(examples.length / 10));
+    const validation = examples.slice(examples.length - held);
+    const training = examples.slice(0, examples.length - held);
+    console.log(`${training.length} sequences to learn, ${validation.length} held out`);
+    const line = progressLine();
+    const { loss, updates } = await fineTune(model, training, {
+      epochs: wishes.epochs,
+      lr: wishes.lr,
+      batchSize: wishes.batch,
+      seed: wishes.seed,
+      validation,
+      checkpointing: config.actor_rollout_ref.model.enable_gradient_checkpointing,
+      onUpdate: (now) =>
+        line.show(`update ${now.update} of ${now.updates}, loss ${now.loss.toFixed(3)}`),
+      onEpoch: (epoch, validationLoss) => {
+        line.clear();
+        const shown =
+          validationLoss === undefined || validation.length === 0
+            ? ""
+            : `, held-out loss ${validationLoss.toFixed(4)}`;
+        console.log(`epoch ${epoch} of ${wishes.epochs}${shown}`);
+      },
+    });
+    saveModel(model, wishes.out, {
+      tokenizerFolder: folder,
+      extraFiles: { [SETTINGS_FILE]: settingsNote(config) },
+    });
+    console.log(`${updates} updates, loss ${loss.toFixed(4)}; the model is in ${wishes.out}`);
+    if (wishes.evaluate > 0) await showSuccess(config, world, wishes);
+    return 0;
+  } finally {
+    model.dispose();
+    await world.world.close?.();
+  }
+}
+
+async function fromExperts(
+  config: Config,
+  world: Awaited<ReturnType<typeof openConfiguredWorld>>,
+  chat: Chat,
+  contextLength: number,
+  { episodes, seed }: SftWishes,
+): Promise<Example[]> {
+  const order = taskOrder(await world.world.tasks(world.trainSplit), seed, true);
+  const tasks = order.next(episodes);
+  const won = await expertEpisodes({ config, world, chat, tasks, seed, contextLength });
+  console.log(`the expert solved ${won.length} of ${tasks.length} tasks`);
+  return won.flatMap(examplesOf);
+}
+
+async function showSuccess(
+  config: Config,
+  world: Awaited<ReturnType<typeof openConfiguredWorld>>,
+  wishes: SftWishes,
+): Promise<void> {
+  const player = openPlayer(config, wishes.out);
+  try {
+    const tasks = chosenTasks(await world.world.tasks(world.valSplit), wishes.evaluate);
+    const { all } = await evaluate({ config, world, player, tasks });
+    const won = all.filter((trajectory) => trajectory.won).length;
+    console.log(`${world.valSplit}: ${won} of ${all.length} tasks solved`);
+  } finally {
+    await player.close();
+  }
+}
+
+function number(name: string, value: string, least: number): number {
+  const parsed = Number(value);
+  return Number.isInteger(parsed) && parsed >= least ? parsed : wrong(name, value);
+}
+
+function wrong(name: string, value: string): never {
+  throw new UsageError(`--${name} cannot be "${value}".`);
+}
