@@ -35,6 +35,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "warms a model up on expert episodes, or on your own",
     load: async () => (await import("./sft.ts")).sft,
   },
+  eval: {
+    summary: "how good a model is, and whether it is better than another",
+    load: async () => (await import("./eval.ts")).evalCommand,
+  },
   model: {
     summary: "makes a new model, or shows what a model folder holds",
     load: async () => (await import("./model.ts")).model,

@@ -16,7 +16,12 @@ import {
 } from "../algorithms/index.ts";
 import { type Config, totalIterations } from "../config/index.ts";
 import type { Task } from "../environments/index.ts";
-import { type ConfiguredWorld, chosenTasks } from "../evaluation/index.ts";
+import {
+  type ConfiguredWorld,
+  chosenTasks,
+  SETTINGS_FILE,
+  settingsNote,
+} from "../evaluation/index.ts";
 import type { MetricsLogger } from "../monitoring/index.ts";
 import type { RewardComponent } from "../rewards/index.ts";
 import { checkBatch, packTrajectories, type TrajectoryStore } from "../rollout/index.ts";
@@ -206,7 +211,7 @@ export async function fit(options: FitOptions): Promise<FitResult> {
     savedIn = 0;
     if (ranks.leads && (isDue || isLast || stopped || interrupted || state.best?.step === step)) {
       const since = performance.now();
-      saveCheckpoint(options.folder, workers, state);
+      saveCheckpoint(options.folder, workers, state, { [SETTINGS_FILE]: settingsNote(config) });
       pruneCheckpoints(options.folder, trainer.max_actor_ckpt_to_keep, state.best?.step);
       savedIn = (performance.now() - since) / 1000;
     }

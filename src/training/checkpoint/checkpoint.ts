@@ -55,12 +55,22 @@ export function checkpointFolder(run: string, step: number): string {
   return join(run, "checkpoints", `step-${String(step).padStart(6, "0")}`);
 }
 
-export function saveCheckpoint(run: string, workers: Workers, state: RunState): string {
+/** `note` goes beside the policy's weights: the settings it was trained under (openmanus-rl.json). */
+export function saveCheckpoint(
+  run: string,
+  workers: Workers,
+  state: RunState,
+  note: Readonly<Record<string, string>> = {},
+): string {
   const target = checkpointFolder(run, state.step);
   writeWhole(target, (folder) => {
     const { actor, critic, lora, modelFolder } = workers;
     if (lora) saveLora(lora, join(folder, "actor"), { baseModel: modelFolder });
-    else saveModel(actor.model, join(folder, "actor"), { tokenizerFolder: modelFolder });
+    else
+      saveModel(actor.model, join(folder, "actor"), {
+        tokenizerFolder: modelFolder,
+        extraFiles: note,
+      });
     if (critic) saveModel(critic.model, join(folder, "critic"), { tokenizerFolder: modelFolder });
     const stored: StoredState = {
       ...state,
