@@ -3,6 +3,7 @@
  * gives figures with the bar that each must reach.
  */
 import { alfworldCases } from "./environments/alfworld.ts";
+import { webshopCases } from "./environments/webshop.ts";
 import type { Benchmark } from "./main.ts";
 import { table } from "./measure.ts";
 
@@ -20,7 +21,7 @@ export interface Case {
   run(): Promise<Readonly<Record<string, Figure>> | string>;
 }
 
-const CASES: readonly Case[] = [...alfworldCases];
+const CASES: readonly Case[] = [...alfworldCases, ...webshopCases];
 
 type Figures = Record<string, Readonly<Record<string, Figure>> | string>;
 

@@ -41,10 +41,20 @@ export function peakMemory(body: () => void): number {
   return Math.max(0, statusBytes("VmHWM") - before);
 }
 
-function statusBytes(field: string): number {
+/** A line of Linux's own count of this process's memory. */
+export function statusBytes(field: string): number {
   const text = readFileSync("/proc/self/status", "utf8");
   const [, kilobytes = "0"] = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(text) ?? [];
   return Number(kilobytes) * 1024;
+}
+
+/** How long this thread has run. The clock's time where the system does not say. */
+export function secondsOnCore(): number {
+  try {
+    return Number(readFileSync("/proc/self/schedstat", "utf8").split(" ")[0]) / 1e9;
+  } catch {
+    return performance.now() / 1000;
+  }
 }
 
 export function megabytes(bytes: number): string {

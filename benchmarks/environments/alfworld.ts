@@ -20,7 +20,7 @@ import {
   type World,
 } from "../../src/environments/index.ts";
 import { type Case, type Figure, heapBytes } from "../environments.ts";
-import { median } from "../measure.ts";
+import { median, secondsOnCore } from "../measure.ts";
 
 const SHARED = fileURLToPath(
   new URL("../../../shared/data/alfworld/json_2.1.1.tar.xz", import.meta.url),
@@ -211,15 +211,6 @@ async function realGames(temporary: string): Promise<string | undefined> {
     writeFileSync(path, file.bytes);
   }
   return temporary;
-}
-
-/** How long this thread has run. The clock's time where the system does not say. */
-function secondsOnCore(): number {
-  try {
-    return Number(readFileSync("/proc/self/schedstat", "utf8").split(" ")[0]) / 1e9;
-  } catch {
-    return performance.now() / 1000;
-  }
 }
 
 function timed(body: () => void): number {
