@@ -6,6 +6,7 @@ import { alfworld, household } from "./alfworld/index.ts";
 import type { WorldDefinition } from "./define.ts";
 import { maze } from "./maze/index.ts";
 import { textcraft } from "./textcraft/index.ts";
+import { tools } from "./tools/index.ts";
 import { webshop } from "./webshop/index.ts";
 import { wordle } from "./wordle/index.ts";
 
@@ -15,6 +16,7 @@ export const BUILT_IN: readonly WorldDefinition[] = [
   household,
   maze,
   textcraft,
+  tools,
   webshop,
   wordle,
 ];

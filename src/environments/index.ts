@@ -35,3 +35,12 @@ export {
 export { type Random, seededRandom } from "./random.ts";
 export { findWorld, openWorld, registerWorld, worldDefinitions } from "./registry.ts";
 export { taskList, taskSet } from "./tasks.ts";
+export {
+  type CodeLimits,
+  type CodeResult,
+  callTool,
+  type Tool,
+  type ToolArguments,
+  type ToolOutcome,
+  toolMakers,
+} from "./tools/index.ts";
