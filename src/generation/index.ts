@@ -10,6 +10,13 @@ export type {
   SamplingOptions,
   TextGenerator,
 } from "./request.ts";
+export {
+  type ChatAnswer,
+  type ChatClient,
+  type ChatClientOptions,
+  type ChatRequest,
+  createChatClient,
+} from "./server/chat.ts";
 export { createServerGenerator, type ServerGenerator } from "./server/client.ts";
 export type { LogprobKind } from "./server/collected.ts";
 export { ServerError } from "./server/errors.ts";

@@ -28,6 +28,7 @@ export { type Checkpoint, openCheckpoint, type TensorInfo } from "./safetensors/
 export { type LoadOptions, openSafetensors, type SafetensorsFile } from "./safetensors/file.ts";
 export { writeCheckpoint } from "./safetensors/shards.ts";
 export { writeSafetensors } from "./safetensors/writer.ts";
+export { byteChat } from "./tokenizer/bytes.ts";
 export { Chat } from "./tokenizer/chat.ts";
 export { type ChatMessage, compileTemplate, loadChatTemplate } from "./tokenizer/chat-template.ts";
 export { Conversation } from "./tokenizer/conversation.ts";

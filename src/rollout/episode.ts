@@ -123,6 +123,7 @@ async function play(
     const request = {
       episode: id,
       turn,
+      messages,
       prompt,
       observation,
       maximumTokens: left,

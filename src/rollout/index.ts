@@ -15,6 +15,7 @@ export { type Collection, type CollectOptions, collect, type EpisodeGroup } from
 export { collectVaried, type DynamicCollection, type DynamicOptions } from "./dynamic.ts";
 export { type EpisodeOptions, runEpisode, type WorldFacts } from "./episode.ts";
 export type { EpisodeLimits } from "./limits.ts";
+export { type ChatPolicyOptions, chatPolicy } from "./policies/chat.ts";
 export { type ModelPolicyOptions, modelPolicy } from "./policies/model.ts";
 export type { Policy, ReplyRequest } from "./policies/policy.ts";
 export {

@@ -3,13 +3,15 @@
  */
 import type { Observation } from "../../environments/index.ts";
 import type { Completion } from "../../generation/index.ts";
-import type { Chat } from "../../models/index.ts";
+import type { Chat, ChatMessage } from "../../models/index.ts";
 
 export interface ReplyRequest {
   /** The episode's id: one request of an episode at a time. */
   readonly episode: string;
   /** Replies given before. */
   readonly turn: number;
+  /** The agent's messages since its last reply; in the context `steps`, the whole prompt. */
+  readonly messages: readonly ChatMessage[];
   /** The whole context, in ids. */
   readonly prompt: readonly number[];
   /** What the agent sees: for scripted policies and constrained decoding. */
