@@ -51,6 +51,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "you are the agent in a world (or watch its scripted expert)",
     load: async () => (await import("./play.ts")).play,
   },
+  rollout: {
+    summary: "a model or an expert plays; how often it wins, and its trajectories",
+    load: async () => (await import("./rollout.ts")).rollout,
+  },
+  trajectories: {
+    summary: "lists, shows and exports episodes",
+    load: async () => (await import("./trajectories.ts")).trajectories,
+  },
   data: {
     summary: "fetches the data of worlds that have some to download",
     load: async () => (await import("./data.ts")).data,
@@ -59,7 +67,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
 
 function overview(): string {
   const lines = Object.entries(COMMANDS).map(
-    ([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`,
+    ([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`,
   );
   return [
     "Usage: openmanus-rl <command> [options]",

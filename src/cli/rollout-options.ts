@@ -1,0 +1,166 @@
+/**
+ * @file The options of `openmanus-rl rollout`, read and checked.
+ */
+import { type AgentContext, FORMAT_NAMES } from "../agents/index.ts";
+import { settingsOf } from "../evaluation/index.ts";
+import { optionsAndWords, UsageError } from "./usage.ts";
+import { worldWords } from "./world.ts";
+
+export interface RolloutOptions {
+  readonly world: string;
+  readonly worldOptions: Readonly<Record<string, string>>;
+  readonly model: string | undefined;
+  readonly server: string | undefined;
+  readonly tokenizer: string | undefined;
+  readonly viaText: boolean;
+  readonly keyVariable: string | undefined;
+  readonly expert: boolean;
+  readonly tasks: number;
+  readonly episodes: number;
+  readonly split: string | undefined;
+  readonly temperature: number;
+  readonly topP: number;
+  readonly topK: number;
+  readonly replyTokens: number;
+  readonly constrain: boolean;
+  readonly format: string;
+  readonly context: AgentContext;
+  readonly history: number | undefined;
+  readonly memory: boolean;
+  readonly summary: boolean;
+  readonly bare: boolean;
+  readonly turns: number | undefined;
+  readonly seed: number;
+  readonly concurrency: number;
+  readonly retries: number;
+  readonly timeout: number;
+  readonly out: string | undefined;
+  readonly json: boolean;
+  readonly dryRun: boolean;
+}
+
+export const ROLLOUT_HELP = [
+  "Usage: openmanus-rl rollout WORLD [key=value …] --model FOLDER [options]",
+  "       openmanus-rl rollout WORLD [key=value …] --server URL --model NAME [--tokenizer FOLDER] [options]",
+  "       openmanus-rl rollout WORLD [key=value …] --expert [options]",
+  "",
+  "Lets a model (or the world's scripted expert) play tasks of a world, and shows how often it wins, with",
+  "95 % intervals, for each kind of task. key=value sets an option of the world.",
+  "",
+  "Who plays:",
+  "  --model FOLDER       a model folder in Hugging Face format; with --server, the server's name for it",
+  "  --server URL         an OpenAI-compatible server, such as http://127.0.0.1:8000/v1",
+  "  --tokenizer FOLDER   with --server: the model's tokenizer, to send and receive token ids;",
+  "                       without it the server is asked for chats, whose replies cannot be trained on",
+  "  --via-text           with --tokenizer: text instead of ids, for servers that know no ids",
+  "  --key-variable NAME  the environment variable that holds the server's key",
+  "  --expert             the world's scripted expert",
+  "",
+  "What is played:",
+  "  --tasks N            the first N tasks of the split (16)",
+  "  --episodes N         episodes of each task (1)",
+  "  --split S            the split (the world's first)",
+  "  --turns N            turns of an episode at most (the world's own number)",
+  "  --seed N             of everything that is drawn (1)",
+  "",
+  "How the agent answers:",
+  `  --format NAME        ${FORMAT_NAMES.join(", ")} (action)`,
+  "  --context NAME       conversation (one growing sequence), or steps (a prompt for every turn)",
+  "  --history N          steps: the last N steps in each prompt (2)",
+  "  --memory             steps: file memory, searched before every turn",
+  "  --summary            steps: the model sums up what is past",
+  "  --bare               prompts without instructions, for models that have learned the form",
+  "  --temperature T      1 unless said; 0 takes the most likely token",
+  "  --top-p P, --top-k K what is drawn from (all)",
+  "  --reply-tokens N     tokens of a reply at most (256)",
+  "  --constrain          only admissible actions can be drawn",
+  "",
+  "How it is run:",
+  "  --concurrency N      episodes at once (64)",
+  "  --retries N          beginnings over again after an error of the world or the server (2)",
+  "  --timeout S          seconds for an episode (3600)",
+  "  --out FOLDER         keeps the trajectories there; openmanus-rl trajectories shows them",
+  "  --dry-run            prints the first prompt exactly as the model will see it, and ends",
+  "  --json               one JSON object on standard output",
+  "",
+  "Example: openmanus-rl rollout household difficulty=easy --expert --tasks 50 --format openmanus",
+  "         openmanus-rl rollout alfworld --model models/new --temperature 0.7 --out runs/first",
+].join("\n");
+
+export function rolloutOptions(given: readonly string[]): RolloutOptions {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean", default: false } as const;
+  const { values, words } = optionsAndWords(given, {
+    ...{ model: text, server: text, tokenizer: text, "via-text": flag, "key-variable": text },
+    ...{ expert: flag, tasks: text, episodes: text, split: text, turns: text, seed: text },
+    ...{ format: text, context: text, history: text, memory: flag, summary: flag, bare: flag },
+    ...{ temperature: text, "top-p": text, "top-k": text, "reply-tokens": text },
+    ...{ constrain: flag, concurrency: text, retries: text, timeout: text, out: text },
+    ...{ "dry-run": flag, json: flag },
+  });
+  const { name, options: worldOptions, others } = worldWords(words);
+  if (others.length > 0) throw new UsageError(`rollout takes no "${others[0]}".`);
+  const number = (option: keyof typeof values, usual: number, least: number, whole = true) => {
+    const value = values[option] === undefined ? usual : Number(values[option]);
+    if (!(value >= least && (whole ? Number.isInteger(value) : Number.isFinite(value))))
+      throw new UsageError(
+        `--${option} takes a ${whole ? "whole " : ""}number, ${least} or more; got "${values[option]}".`,
+      );
+    return value;
+  };
+  const { model, server, tokenizer, expert, memory, summary } = values;
+  if (expert ? server !== undefined : model === undefined)
+    throw new UsageError("who plays? --model FOLDER, --server URL --model NAME, or --expert.");
+  if (server === undefined && (tokenizer ?? values["key-variable"]) !== undefined)
+    throw new UsageError("--tokenizer and --key-variable go with --server.");
+  if (values["via-text"] && tokenizer === undefined)
+    throw new UsageError("--via-text needs --tokenizer FOLDER.");
+  if (memory && summary) throw new UsageError("--memory and --summary: one of them.");
+  // A model that was trained here says in which form.
+  const trained = model !== undefined && server === undefined ? trainedWith(model) : {};
+  const tellsPast = memory || summary || values.history !== undefined;
+  const context = values.context ?? (tellsPast ? "steps" : (trained.context ?? "conversation"));
+  if (context !== "conversation" && context !== "steps")
+    throw new UsageError(`--context takes conversation or steps; got "${context}".`);
+  if (tellsPast && context === "conversation")
+    throw new UsageError("--history, --memory and --summary need --context steps.");
+  const format = values.format ?? trained.format ?? "action";
+  if (!FORMAT_NAMES.includes(format))
+    throw new UsageError(`--format takes one of ${FORMAT_NAMES.join(", ")}; got "${format}".`);
+  const topP = number("top-p", 1, 0, false);
+  if (!(topP > 0 && topP <= 1)) throw new UsageError("--top-p takes a number above 0, up to 1.");
+  const timeout = number("timeout", 3600, 0, false);
+  if (timeout === 0) throw new UsageError("--timeout takes seconds, above 0.");
+  return {
+    ...{ world: name, worldOptions, model, server, tokenizer, expert, format, context },
+    ...{ memory, summary, topP, timeout },
+    viaText: values["via-text"],
+    keyVariable: values["key-variable"],
+    tasks: number("tasks", 16, 1),
+    episodes: number("episodes", 1, 1),
+    split: values.split,
+    temperature: number("temperature", 1, 0, false),
+    topK: number("top-k", 0, 0),
+    replyTokens: number("reply-tokens", 256, 1),
+    constrain: values.constrain,
+    history: values.history === undefined ? undefined : number("history", 2, 0),
+    bare: values.bare || trained.prompts === "bare",
+    turns: values.turns === undefined ? undefined : number("turns", 1, 1),
+    seed: number("seed", 1, 0),
+    concurrency: number("concurrency", 64, 1),
+    retries: number("retries", 2, 0),
+    out: values.out,
+    json: values.json,
+    dryRun: values["dry-run"],
+  };
+}
+
+function trainedWith(folder: string): { format?: string; context?: string; prompts?: string } {
+  const { env } = settingsOf(folder);
+  const of = (key: string) => {
+    const value = (env as Record<string, unknown> | undefined)?.[key];
+    return typeof value === "string" ? value : undefined;
+  };
+  const [format, context, prompts] = [of("format"), of("context"), of("prompts")];
+  return { ...(format && { format }), ...(context && { context }), ...(prompts && { prompts }) };
+}

@@ -1,0 +1,182 @@
+/**
+ * @file `openmanus-rl rollout`: a model or an expert plays tasks of a world; how often it wins, and its
+ * trajectories.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Task, World, WorldDefinition } from "../environments/index.ts";
+import { type SuccessTable, successReport, successTable } from "../evaluation/index.ts";
+import { ModelFileError } from "../models/index.ts";
+import {
+  type Collection,
+  type CollectOptions,
+  collect,
+  openTrajectoryStore,
+  type ReplyRequest,
+  type RolloutAccount,
+  type TrajectoryStore,
+} from "../rollout/index.ts";
+import type { Command } from "./main.ts";
+import { ROLLOUT_HELP, type RolloutOptions, rolloutOptions } from "./rollout-options.ts";
+import { openRolloutPlayer, type RolloutPlayer } from "./rollout-player.ts";
+import { rolloutProgress } from "./rollout-progress.ts";
+import { UsageError } from "./usage.ts";
+import { opened } from "./world.ts";
+
+export const rollout: Command = {
+  help: ROLLOUT_HELP,
+  async run(given) {
+    const options = rolloutOptions(given);
+    const { definition, world } = await opened(options.world, options.worldOptions);
+    try {
+      const tasks = await firstTasks(world, options);
+      const player = openPlayer(options, world);
+      try {
+        const setting = collectOptions(options, definition, world, player, tasks);
+        return options.dryRun
+          ? await showPrompt(options, setting)
+          : await play(options, setting, player);
+      } finally {
+        await player.close();
+      }
+    } catch (error) {
+      if (!(error instanceof ModelFileError)) throw error;
+      console.error(`openmanus-rl rollout: ${error.message}`);
+      return 1;
+    } finally {
+      await world.close?.();
+    }
+  },
+};
+
+/** What is wrong with a model's place, a server's address or a format is the caller's to put right. */
+function openPlayer(options: RolloutOptions, world: World): RolloutPlayer {
+  try {
+    return openRolloutPlayer(options, world);
+  } catch (error) {
+    if (error instanceof ModelFileError || error instanceof UsageError) throw error;
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function firstTasks(world: World, { split, tasks }: RolloutOptions): Promise<Task[]> {
+  const set = await world.tasks(split ?? world.splits[0]!);
+  const count = Math.min(tasks, set.length);
+  return Array.from({ length: count }, (_, index) => set.task(index));
+}
+
+function collectOptions(
+  options: RolloutOptions,
+  definition: WorldDefinition,
+  world: World,
+  { policy, agent }: RolloutPlayer,
+  tasks: readonly Task[],
+): CollectOptions {
+  const { episodes, seed, concurrency, retries } = options;
+  const { name, summary, briefing = summary, maximumSteps } = definition;
+  return {
+    ...{ world, policy, agent, tasks, members: episodes, seed, concurrency, retries },
+    about: { name, summary: briefing, tools: world.tools },
+    limits: { turns: options.turns ?? maximumSteps, seconds: options.timeout },
+  };
+}
+
+async function play(
+  options: RolloutOptions,
+  setting: CollectOptions,
+  player: RolloutPlayer,
+): Promise<number> {
+  const store = options.out === undefined ? undefined : newStore(options.out);
+  const progress = rolloutProgress(setting.tasks.length * options.episodes);
+  const stopping = new AbortController();
+  const stop = () => stopping.abort(new Error("interrupted"));
+  process.once("SIGINT", stop);
+  let collection: Collection;
+  try {
+    collection = await collect({
+      ...setting,
+      signal: stopping.signal,
+      onEpisode(trajectory) {
+        store?.append(trajectory);
+        progress.episode(trajectory);
+      },
+    });
+  } finally {
+    process.removeListener("SIGINT", stop);
+    progress.end();
+    store?.close();
+  }
+  const { all, account } = collection;
+  const table = successTable(all);
+  const facts = { world: setting.about.name, ...described(options), table, account };
+  if (options.out !== undefined)
+    writeFileSync(
+      join(options.out, "rollout.json"),
+      `${JSON.stringify({ ...facts, tokenizer: player.tokenizer ?? null }, null, 2)}\n`,
+    );
+  console.log(options.json ? JSON.stringify(facts, null, 2) : report(table, account, options));
+  return account.leftOut === account.episodes ? 1 : 0;
+}
+
+/** A folder that has trajectories already is not mixed with others. */
+function newStore(folder: string): TrajectoryStore {
+  mkdirSync(folder, { recursive: true });
+  const store = openTrajectoryStore(join(folder, "trajectories"));
+  if (store.episodes().length === 0) return store;
+  store.close();
+  throw new UsageError(`${folder} has trajectories already; choose another folder, or remove it.`);
+}
+
+/** The settings that a rollout's numbers depend on. */
+function described(options: RolloutOptions): object {
+  const { expert, model, server, split, format, context, temperature, topP, topK, seed } = options;
+  const { history, memory, summary, constrain, turns } = options;
+  return {
+    player: expert ? "expert" : { model, server },
+    ...{ split, format, context, temperature, topP, topK, history, memory, summary },
+    ...{ constrain, turns, seed },
+  };
+}
+
+function report(table: SuccessTable, account: RolloutAccount, options: RolloutOptions): string {
+  const { turns, sampledTokens, seconds, retries, errors } = account;
+  const rate = (count: number) => (count / Math.max(seconds, 1e-9)).toFixed(1);
+  return [
+    successReport(table),
+    `took: ${seconds.toFixed(1)} s, ${turns} turns (${rate(turns)}/s), ` +
+      `${sampledTokens} tokens of replies (${rate(sampledTokens)}/s)` +
+      (retries > 0 ? `, ${retries} begun again` : ""),
+    ...errors.map((error) => `! ${error}`),
+    ...(options.constrain ? ["! Only admissible actions could be drawn (--constrain)."] : []),
+    ...(options.out === undefined
+      ? []
+      : [`trajectories: openmanus-rl trajectories list ${options.out}`]),
+  ].join("\n");
+}
+
+/** The first prompt, by the loop that plays: the policy only looks at it. */
+async function showPrompt(options: RolloutOptions, setting: CollectOptions): Promise<number> {
+  let seen: ReplyRequest | undefined;
+  const policy = {
+    ...setting.policy,
+    reply(request: ReplyRequest): never {
+      seen = request;
+      throw new Error("this was only to see the prompt");
+    },
+  };
+  const { account } = await collect({
+    ...setting,
+    ...{ policy, tasks: setting.tasks.slice(0, 1), members: 1, retries: 0 },
+  });
+  if (!seen) {
+    console.error(`openmanus-rl rollout: ${account.errors[0] ?? "the first prompt is too long"}`);
+    return 1;
+  }
+  const ids = [...seen.prompt];
+  const text = setting.policy.chat.tokenizer.decode(ids);
+  const { messages } = seen;
+  console.log(
+    options.json ? JSON.stringify({ text, ids, messages, tokens: ids.length }, null, 2) : text,
+  );
+  return 0;
+}
