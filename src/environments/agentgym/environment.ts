@@ -14,29 +14,29 @@ import {
   type Task,
 } from "../environment.ts";
 import { ServerFailure } from "./exchange.ts";
-import type { Beginning, Kind, Outcome } from "./kind.ts";
+import type { Beginning, Outcome } from "./kind.ts";
 import type { Remote } from "./remote.ts";
+import { observationOf, type Rules, resultOf, type Said } from "./result.ts";
 import { type Patience, patiently } from "./retry.ts";
 import { isRecord, shown } from "./shape.ts";
 
 /** What the environments of a world share. */
-export interface Context extends Patience {
-  readonly kind: Kind;
+export interface Context extends Patience, Rules {
   /** Whether to begin anew and repeat the actions when an answer was lost. */
   readonly replay: boolean;
-  /** The reward of solving a task, where it is not the server's number. */
-  readonly winReward: number | undefined;
-  /** An environment on one of the servers: one that was given back, or a new one. */
-  take(index: number, signal: AbortSignal): Promise<Remote>;
+  /**
+   * An environment on one of the servers: one that was given back, or a new one. Servers are counted round
+   * and round.
+   */
+  take(server: number, index: number, signal: AbortSignal): Promise<Remote>;
   /** `usable`: whether somebody else may have it. */
   giveBack(remote: Remote, usable: boolean): Promise<void>;
   /** Called when it is closed. */
   closed(environment: RemoteEnvironment): void;
 }
 
-interface Episode {
+interface Episode extends Said {
   readonly index: number;
-  readonly beginning: Beginning;
   readonly actions: string[];
   readonly outcomes: Outcome[];
   end?: StepResult;
@@ -49,6 +49,8 @@ export class RemoteEnvironment implements Environment {
   /** Which of the world's it is. */
   readonly #number: number;
   readonly #closing = new AbortController();
+  /** Which server: with each failure the next. */
+  #server: number;
   #remote: Remote | undefined;
   #episode: Episode | undefined;
   #busy = false;
@@ -56,13 +58,14 @@ export class RemoteEnvironment implements Environment {
   constructor(context: Context, number: number) {
     this.#context = context;
     this.#number = number;
+    this.#server = number;
   }
 
   async reset(task: Task): Promise<Observation> {
     const index = indexOf(task);
     const beginning = await this.#alone(() => this.#begin(index));
     this.#episode = { index, beginning, actions: [], outcomes: [] };
-    return this.#observation(beginning, beginning);
+    return observationOf(this.#context.kind, beginning, beginning);
   }
 
   async step(action: string): Promise<StepResult> {
@@ -71,10 +74,9 @@ export class RemoteEnvironment implements Environment {
       throw new EnvironmentError("agentgym", "step() before reset(); call reset(task) first.");
     if (episode.end) return { ...episode.end, reward: 0 };
     const outcome = await this.#alone(() => this.#act(episode, action));
-    const before = episode.outcomes.at(-1)?.value ?? 0;
+    const result = resultOf(this.#context, episode, action, outcome);
     episode.actions.push(action);
     episode.outcomes.push(outcome);
-    const result = this.#result(episode.beginning, outcome, before);
     if (result.done) episode.end = result;
     return result;
   }
@@ -96,14 +98,15 @@ export class RemoteEnvironment implements Environment {
   /** Begins a task. Repeating a reset is safe, so what fails is tried again, with another environment. */
   #begin(index: number): Promise<Beginning> {
     let fresh = false;
+    this.#episode = undefined;
     return this.#patiently(
       async () => {
         fresh = this.#remote === undefined;
-        this.#remote ??= await this.#context.take(index, this.#closing.signal);
+        this.#remote ??= await this.#take(index);
         return this.#remote.reset(index, this.#closing.signal);
       },
       async (failure) => {
-        await this.#giveBack(false);
+        await this.#leave();
         // An old environment may have been forgotten by its server; a new one that is refused will be again.
         if (failure.fate === "refused" && fresh) throw failure;
       },
@@ -118,16 +121,16 @@ export class RemoteEnvironment implements Environment {
         this.#remote ??= await this.#repeated(episode);
         return this.#remote.step(action, this.#closing.signal);
       },
-      async ({ fate, message, cause }) => {
+      async (failure) => {
+        const { fate } = failure;
         // Once more to the same server, which may only be busy; then to another, or to it when it is back.
         if (this.#remote && fate === "undelivered" && undelivered++ === 0) return;
-        await this.#giveBack(false);
-        if (this.#context.replay && !(fate === "refused" && anew)) {
-          anew = true;
-          return;
+        await this.#leave();
+        if (!this.#context.replay || (fate === "refused" && anew)) {
+          this.#episode = undefined;
+          throw failure;
         }
-        this.#episode = undefined;
-        throw new ServerFailure(fate, message, { cause });
+        anew = true;
       },
     );
   }
@@ -135,7 +138,7 @@ export class RemoteEnvironment implements Environment {
   /** An environment in which the episode was begun anew and its actions repeated. */
   async #repeated({ index, beginning, actions, outcomes }: Episode): Promise<Remote> {
     const { signal } = this.#closing;
-    const remote = await this.#context.take(index, signal);
+    const remote = await this.#take(index);
     try {
       same("the reset", beginning.text, (await remote.reset(index, signal)).text);
       for (const [number, action] of actions.entries()) {
@@ -177,39 +180,25 @@ export class RemoteEnvironment implements Environment {
       return await run();
     } finally {
       this.#busy = false;
+      // Closed while an environment was on its way: it has come, and nobody wants it.
+      if (this.#closing.signal.aborted) await this.#giveBack(false);
     }
+  }
+
+  #take(index: number): Promise<Remote> {
+    return this.#context.take(this.#server, index, this.#closing.signal);
+  }
+
+  /** The server has failed: the next attempt is made at the next one. */
+  async #leave(): Promise<void> {
+    this.#server++;
+    await this.#giveBack(false);
   }
 
   async #giveBack(usable: boolean): Promise<void> {
     const remote = this.#remote;
     this.#remote = undefined;
     if (remote) await this.#context.giveBack(remote, usable);
-  }
-
-  #observation(beginning: Beginning, said: Beginning | Outcome): Observation {
-    const { text, admissible, info } = said;
-    const { instruction } = this.#context.kind;
-    return {
-      ...{ text, anchor: text, info: { ...beginning.info, ...info } },
-      ...(instruction !== undefined && { instruction }),
-      ...(admissible && { admissible }),
-    };
-  }
-
-  #result(beginning: Beginning, outcome: Outcome, before: number): StepResult {
-    const { reward: rule } = this.#context.kind;
-    const { value, done } = outcome;
-    const won = done && rule.won(value);
-    const winReward = this.#context.winReward ?? rule.winReward;
-    const earned = rule.counts === "total" ? value - before : value;
-    return {
-      observation: this.#observation(beginning, outcome),
-      reward: winReward === undefined ? earned : won ? winReward : 0,
-      done,
-      won,
-      ...(done && !won && { lost: true }),
-      score: Math.min(1, Math.max(0, value / rule.best)),
-    };
   }
 }
 

@@ -59,7 +59,7 @@ export async function exchange(request: Request): Promise<unknown> {
     });
     doing = "in the middle of its answer";
     const text = await textOf(response, url);
-    if (response.status !== 200) throw statusFailure(url, response, text);
+    if (!response.ok) throw statusFailure(url, response, text);
     return parsed(url, text);
   } catch (error) {
     signal.throwIfAborted();

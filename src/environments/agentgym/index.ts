@@ -47,7 +47,7 @@ export const agentgym = defineWorld({
     timeout: {
       kind: "number",
       minimum: 0.001,
-      maximum: 86_400,
+      maximum: 300, // Node's fetch does not wait longer for the beginning of an answer
       default: 300,
       about: "seconds for an answer",
     },

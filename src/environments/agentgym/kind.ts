@@ -17,16 +17,14 @@ export interface Beginning {
 export interface Outcome {
   readonly text: string;
   readonly admissible?: readonly string[];
-  /** As `Kind.reward` explains. */
+  /** Its "reward" or "score": `Kind.reward` says what that means. */
   readonly value: number;
   readonly done: boolean;
   readonly info: Fields;
 }
 
-/** How a number that a server sends is to be understood. */
+/** How the value that a server sends with a step is to be understood. */
 export interface RewardRule {
-  /** The field of a step's answer. */
-  readonly field: "reward" | "score";
   /**
    * step: what this step earned; total: what the episode has earned so far, so that a step earned the
    * difference. (AgentGym's trainers take the last one for the episode's: the same sum.)
@@ -60,8 +58,6 @@ export interface Standing {
 
 export interface Kind {
   readonly name: string;
-  /** What it is, for people. */
-  readonly about: string;
   /** The n-th task is called `${item}_${n}` in AgentGym's data. */
   readonly item: string;
   /** Before every route: "/maze" where servers share a port. */
@@ -88,6 +84,8 @@ export interface Kind {
   readonly actions?: ActionQuery;
   /** Whether the actions that a reset lists are those of the whole episode. */
   readonly keepsActions?: true;
+  /** Whether whatever is not listed makes no sense. */
+  readonly listsAllActions?: true;
   /** What the agent is to do, where AgentGym's client says it and not the server. */
   readonly instruction?: string;
 

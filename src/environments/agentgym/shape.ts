@@ -38,6 +38,16 @@ export function textsOf(value: unknown): readonly string[] {
   throw new TypeError(`expected a list of texts, got ${shown(value)}`);
 }
 
+/** Texts and numbers that are good to know, as far as they are there. */
+export function factsIn(answer: unknown, ...fields: readonly string[]) {
+  const facts: Record<string, string | number> = {};
+  for (const field of fields) {
+    const value = recordOf(answer)[field];
+    if (typeof value === "string" || typeof value === "number") facts[field] = value;
+  }
+  return facts;
+}
+
 /** The number of an environment: 0, 1, 2, … */
 export function numberOf(value: unknown): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;

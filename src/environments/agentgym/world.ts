@@ -41,15 +41,15 @@ export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment
   const living = new Set<RemoteEnvironment>();
   /** Given back by their environments, at servers that cannot close them. */
   const free: Remote[] = [];
-  let turn = 0;
   let made = 0;
   const context: Context = {
     kind,
     ...{ retries: options.retries, wait: options.wait * 1000, replay: options.replay },
     winReward: options.winReward,
-    async take(index, signal) {
-      const used = free.pop();
-      return used ?? Remote.create(lines[turn++ % lines.length]!, index, signal);
+    async take(server, index, signal) {
+      const line = lines[server % lines.length]!;
+      const place = free.findIndex((remote) => remote.line === line);
+      return place < 0 ? Remote.create(line, index, signal) : free.splice(place, 1)[0]!;
     },
     async giveBack(remote, usable) {
       if (usable && !remote.closes) {

@@ -111,6 +111,23 @@ describe("a world that is not deterministic", () => {
   });
 });
 
+describe("a reset that fails", () => {
+  it("leaves no episode behind, also not the one before", async () => {
+    const right = counter();
+    const server = await fakeServer((asked) =>
+      (asked.body as { data_idx?: number }).data_idx === 4 ? { error: "no such" } : right(asked),
+    );
+    const world = await at(server.url);
+    const environment = await begun(world);
+    await environment.step("count");
+    const next = (await world.tasks("train")).task(4);
+    expect((await failure(() => environment.reset(next))).message).toMatch(/no such/);
+    expect((await failure(() => environment.step("count"))).message).toMatch(/call reset/);
+    await environment.reset((await world.tasks("train")).task(5));
+    expect((await environment.step("count")).observation.text).toBe("count 1");
+  });
+});
+
 describe("closing", () => {
   it("ends what is under way at once", async () => {
     const server = await fakeServer(

@@ -52,6 +52,7 @@ async function compare(local: World, remote: World, places: readonly number[]) {
         const { reward, done, score } = one;
         expect(other, `${task.id}: ${action}`).toMatchObject({ reward, done, won: one.won, score });
         expect(other.observation.text).toBe(one.observation.text);
+        if (other.admissible !== undefined) expect(other.admissible).toBe(one.admissible);
         if (!done && one.observation.admissible)
           expect(other.observation.admissible).toEqual(one.observation.admissible);
         if (one.won) won++;

@@ -7,7 +7,6 @@ import { booleanIn, numberIn, numberOf, recordOf, textIn } from "../shape.ts";
 
 /** Solved is 1, and what a step earned is what the server says. */
 export const PLAIN: RewardRule = {
-  field: "reward",
   counts: "step",
   best: 1,
   won: (value) => value >= 1,

@@ -4,27 +4,25 @@
  */
 import type { Json, StepResult } from "../../environment.ts";
 import type { Kind } from "../kind.ts";
-import { numberIn, recordOf, textIn, textsOf } from "../shape.ts";
+import { factsIn, numberIn, recordOf, textIn, textsOf } from "../shape.ts";
 import { actions, detail, OBJECT, observation, PLAIN, SHARE } from "./common.ts";
 
+/** Household tasks. */
 export const alfworld: Kind = {
   ...OBJECT,
   name: "alfworld",
-  about: "household tasks in text",
   item: "alfworld",
   index: { field: "game" },
   resetFields: { world_type: "Text" },
   refusesFinished: true,
   reward: { ...PLAIN, winReward: 10 },
+  listsAllActions: true,
   readReset: (answer) => ({
     text: textIn(answer, "observation"),
-    admissible: textsOf(recordOf(answer).available_actions),
-    info: { task_type: textIn(answer, "task_type") },
+    ...listedActions(answer),
+    info: factsIn(answer, "task_type"),
   }),
-  readStep: (answer) => ({
-    ...OBJECT.readStep(answer),
-    admissible: textsOf(recordOf(answer).available_actions),
-  }),
+  readStep: (answer) => ({ ...OBJECT.readStep(answer), ...listedActions(answer) }),
   writeReset: (id, { task, observation }) => ({
     id,
     observation: withoutBanner(observation.text),
@@ -45,6 +43,11 @@ export const alfworld: Kind = {
   questions: { observation, available_actions: actions, detail },
 };
 
+function listedActions(answer: unknown): { admissible?: readonly string[] } {
+  const { available_actions: listed } = recordOf(answer);
+  return listed === undefined ? {} : { admissible: textsOf(listed) };
+}
+
 /** AgentGym leaves the first paragraph out, and the empty lines. */
 export function withoutBanner(text: string): string {
   const [first, ...rest] = text.split("\n\n");
@@ -52,13 +55,12 @@ export function withoutBanner(text: string): string {
 }
 
 /**
- * Also the kind as which worlds are served that AgentGym does not know: its answers have the world's own
+ * Crafting from recipes. Also the kind as which worlds are served that AgentGym does not know: its answers have the world's own
  * rewards. Our server adds the actions that are admissible, where a world knows them.
  */
 export const textcraft: Kind = {
   ...OBJECT,
   name: "textcraft",
-  about: "crafting things from recipes",
   item: "textcraft",
   index: { field: "data_idx" },
   wraps: true,
@@ -69,18 +71,10 @@ export const textcraft: Kind = {
   readReset(answer) {
     const text = textIn(answer, "observation");
     const recipes = text.match(/^craft .+ using .+$/gm);
-    const said = recordOf(answer).available_actions;
-    const listed = recipes && ["inventory", "get <count> <item>", ...recipes];
-    const admissible = said === undefined ? listed : textsOf(said);
-    return { text, ...(admissible && { admissible }), info: {} };
+    const admissible = recipes && ["inventory", "get <count> <item>", ...recipes];
+    return { text, ...(admissible && { admissible }), ...listedActions(answer), info: {} };
   },
-  readStep(answer) {
-    const said = recordOf(answer).available_actions;
-    return {
-      ...OBJECT.readStep(answer),
-      ...(said !== undefined && { admissible: textsOf(said) }),
-    };
-  },
+  readStep: (answer) => ({ ...OBJECT.readStep(answer), ...listedActions(answer) }),
   writeReset: (id, { observation }) => ({
     ...{ id, observation: observation.text, done: false, reward: 0 },
     ...(observation.admissible && { available_actions: observation.admissible }),
@@ -92,16 +86,17 @@ export const textcraft: Kind = {
   questions: { observation, detail },
 };
 
+/** Errands in a grid of rooms. */
 export const babyai: Kind = {
   ...OBJECT,
   name: "babyai",
-  about: "errands in a grid of rooms",
   item: "babyai",
   index: { field: "data_idx" },
   refusesFinished: true,
   closes: true,
   // Its best is less than 1: each step takes something off.
-  reward: { ...SHARE, field: "score", won: (value) => value > 0 },
+  reward: { ...SHARE, won: (value) => value > 0 },
+  listsAllActions: true,
   readReset: (answer) => withListedActions(OBJECT.readReset(answer)),
   readStep: (answer) =>
     withListedActions({ ...OBJECT.readStep(answer), value: numberIn(answer, "score") }),
@@ -132,15 +127,15 @@ function scored(best: number) {
   });
 }
 
+/** Experiments of a school's science lessons. */
 export const sciworld: Kind = {
   ...OBJECT,
   name: "sciworld",
-  about: "experiments of a school's science lessons",
   item: "sciworld",
   index: { field: "data_idx" },
   refusesFinished: true,
   closes: true,
-  reward: { ...SHARE, field: "score", best: 100, won: (value) => value >= 100 },
+  reward: { ...SHARE, best: 100, won: (value) => value >= 100 },
   actions: {
     route: "action_hint",
     when: "episode",
@@ -152,7 +147,7 @@ export const sciworld: Kind = {
   },
   readReset: (answer) => ({
     text: `${textIn(answer, "task_description")}\n${textIn(answer, "observation")}`,
-    info: { task_name: textIn(answer, "task_name"), var_num: numberIn(answer, "var_num") },
+    info: factsIn(answer, "task_name", "var_num"),
   }),
   readStep: (answer) => ({ ...OBJECT.readStep(answer), value: numberIn(answer, "score") }),
   writeReset: (_, { task, index, observation }) => ({
@@ -171,16 +166,17 @@ export const sciworld: Kind = {
   },
 };
 
+/** The way through a maze. */
 export const maze: Kind = {
   ...OBJECT,
   name: "maze",
-  about: "the way through a maze",
   item: "lmrlgym_maze",
   prefix: "/maze",
   index: { field: "game" },
   refusesFinished: true,
   reward: PLAIN,
   actions: { route: "available_actions", when: "episode", read: textsOf },
+  listsAllActions: true,
   instruction:
     "Find the way through the maze to the goal in as few steps as you can. A position is a row, " +
     "counted downwards, and a column, counted to the right. A wall stops you.",
@@ -188,10 +184,10 @@ export const maze: Kind = {
   questions: { observation, detail },
 };
 
+/** A word of five letters to be guessed. */
 export const wordle: Kind = {
   ...OBJECT,
   name: "wordle",
-  about: "guessing a word of five letters",
   item: "lmrlgym_wordle",
   prefix: "/wordle",
   index: { field: "seed" },

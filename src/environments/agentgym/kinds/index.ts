@@ -9,12 +9,10 @@ import { sqlgym, tools, webarena, webshop } from "./services.ts";
 
 export const KINDS: readonly Kind[] = [
   ...[alfworld, webshop, textcraft, babyai, sciworld, maze, wordle, sqlgym],
-  tools("movie", "questions about films, answered with tools"),
-  tools("weather", "questions about the weather, answered with tools"),
-  tools("todo", "errands in a list of things to do, with tools"),
-  tools("academia", "questions about papers and authors, answered with tools"),
-  tools("sheet", "work in spreadsheets, with tools"),
-  { ...tools("searchqa", "questions, answered with a search engine"), closes: true },
+  // Questions and errands, done with tools.
+  ...["movie", "weather", "todo", "academia", "sheet"].map(tools),
+  // Questions, answered with a search engine.
+  { ...tools("searchqa"), closes: true },
   webarena,
 ];
 

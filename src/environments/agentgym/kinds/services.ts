@@ -24,13 +24,14 @@ function firstOf(answer: unknown): string {
   throw new TypeError(`expected a list that begins with a text, got ${shown(answer)}`);
 }
 
+/** Shopping by an instruction. */
 export const webshop: Kind = {
   ...PAIR,
   name: "webshop",
-  about: "shopping by an instruction",
   item: "webshop",
   index: { field: "session_id", optional: true },
   reward: { ...PLAIN, winReward: 10 },
+  listsAllActions: true,
   actions: {
     route: "available_actions",
     when: "step",
@@ -55,10 +56,10 @@ export const webshop: Kind = {
   },
 };
 
+/** A question to a database, as one SQL query. */
 export const sqlgym: Kind = {
   ...PAIR,
   name: "sqlgym",
-  about: "a question to a database, as one SQL query",
   item: "sqlgym",
   index: { field: "item_id" },
   reward: PLAIN,
@@ -72,10 +73,9 @@ export const sqlgym: Kind = {
 };
 
 /** Tools behind texts: the model's whole text is the action. */
-export const tools = (name: string, about: string): Kind => ({
+export const tools = (name: string): Kind => ({
   ...BARE,
   name,
-  about,
   item: name,
   index: { field: "id", optional: true },
   createsWithTask: true,
@@ -93,10 +93,10 @@ export const tools = (name: string, about: string): Kind => ({
   questions: { observation },
 });
 
+/** Tasks on web sites. */
 export const webarena: Kind = {
   ...OBJECT,
   name: "webarena",
-  about: "tasks on web sites",
   item: "webarena",
   key: "env_idx",
   index: { field: "idx" },

@@ -106,8 +106,8 @@ export class HostedEnvironments {
   async close(id: number): Promise<boolean> {
     const place = this.#places.get(id);
     this.#places.delete(id);
-    await place?.last;
-    await place?.environment.close?.();
+    // Closing may end what is under way.
+    await Promise.all([place?.environment.close?.(), place?.last]);
     return place !== undefined;
   }
 
