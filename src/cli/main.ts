@@ -27,6 +27,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "trains a small network, to see the engine at work",
     load: async () => (await import("./demo.ts")).demo,
   },
+  start: {
+    summary: "the quickstart: from nothing to a trained agent in minutes",
+    load: async () => (await import("./start.ts")).start,
+  },
   train: {
     summary: "trains an agent with PPO, GRPO, GiGPO and others",
     load: async () => (await import("./train.ts")).train,

@@ -19,6 +19,7 @@ export const play: Command = {
     "  --task N    the number of the task in it, from 0, or its id",
     "  --steps N   how many steps you have (the world's own number unless said)",
     "  --expert    watch the world's scripted expert instead",
+    "  --model F   watch the model in folder F instead",
     "",
     "Example: openmanus-rl play household difficulty=easy --task 3",
   ].join("\n"),
@@ -28,6 +29,7 @@ export const play: Command = {
       task: { type: "string", default: "0" },
       steps: { type: "string" },
       expert: { type: "boolean", default: false },
+      model: { type: "string" },
     });
     const { name, options, others } = worldWords(words);
     if (others.length > 0) throw new UsageError(`play takes no "${others[0]}".`);
@@ -38,6 +40,10 @@ export const play: Command = {
     try {
       const tasks = await world.tasks(values.split ?? world.splits[0]!);
       const task = chosenTask(tasks, values.task);
+      if (values.model !== undefined) {
+        const { watchModel } = await import("./watch.ts");
+        return await watchModel(values.model, { definition, world, task, steps });
+      }
       if (!values.expert) return await episode(world, task, steps, person());
       if (!world.expert) throw new UsageError(`${definition.name} has no scripted expert.`);
       return await episode(world, task, steps, watched(world.expert(0)));

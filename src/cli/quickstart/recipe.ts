@@ -1,0 +1,67 @@
+/**
+ * @file The quickstart's recipe: what is made, learned, played and trained. Every number that matters is
+ * here.
+ *
+ * The warm start is short on purpose: it teaches the form of actions and a little of the household, and
+ * leaves the rest to reinforcement learning.
+ */
+import { join } from "node:path";
+import { type Config, resolveConfig } from "../../config/index.ts";
+
+export const RECIPE = {
+  preset: "mini",
+  /** Tasks whose texts the tokenizer learns from. */
+  tokenizerTasks: 300,
+  vocabulary: 1024,
+  expertEpisodes: 1200,
+  epochs: 1,
+  learningRate: 3e-3,
+  batchSize: 8,
+  /** Tasks in rooms that training never sees, before and after. */
+  evaluationTasks: 200,
+  iterations: 20,
+} as const;
+
+export interface QuickstartFolders {
+  readonly root: string;
+  readonly model: string;
+  readonly warm: string;
+  readonly run: string;
+}
+
+export function quickstartFolders(root: string): QuickstartFolders {
+  return {
+    root,
+    model: join(root, "model"),
+    warm: join(root, "warm"),
+    run: join(root, "run"),
+  };
+}
+
+/** The settings of all its parts, as a user would write them on a command line. */
+export function quickstartSettings(folders: QuickstartFolders): string[] {
+  return [
+    `actor_rollout_ref.model.path=${folders.warm}`,
+    "env.env_name=household",
+    "env.options.difficulty=easy",
+    "env.max_steps=20",
+    "env.val_split=valid_unseen",
+    "env.rollout.n=8",
+    "data.train_batch_size=16",
+    "data.val_batch_size=100",
+    "data.max_prompt_length=1000",
+    "algorithm.adv_estimator=gigpo",
+    "actor_rollout_ref.actor.optim.lr=1e-3",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=64",
+    `trainer.total_epochs=${RECIPE.iterations}`,
+    "trainer.test_freq=-1",
+    "trainer.save_freq=10",
+    "trainer.val_before_train=False",
+    `trainer.default_local_dir=${folders.run}`,
+  ];
+}
+
+export function quickstartConfig(folders: QuickstartFolders, more: readonly string[] = []): Config {
+  const overrides = [...quickstartSettings(folders), ...more];
+  return resolveConfig({ preset: "small-model", overrides }).config;
+}
