@@ -14,7 +14,7 @@ import { type Action, parseAction } from "./action.ts";
 import { type Goal, optionCount } from "./goal.ts";
 import { navigate } from "./navigate.ts";
 import type { DonePage, ItemPage, Page } from "./page.ts";
-import { clickablesOf } from "./pages/clickable.ts";
+import { admissibleActions, clickablesOf } from "./pages/clickable.ts";
 import type { Mode } from "./pages/mode.ts";
 import { plainText, rendered, SEPARATOR } from "./pages/render.ts";
 import { strip } from "./python-text.ts";
@@ -94,12 +94,6 @@ class PageObservation implements Observation {
     this.#admissible ??= admissibleActions(this.#page, this.#episode.view);
     return this.#admissible;
   }
-}
-
-function admissibleActions(page: Page, view: View): string[] {
-  const list = page.kind === "index" ? ["search[<your query>]"] : [];
-  for (const name of clickablesOf(page, view).keys()) list.push(`click[${name}]`);
-  return list;
 }
 
 function isAdmissible(page: Page, { name, argument }: Action, view: View): boolean {

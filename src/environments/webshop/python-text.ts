@@ -9,12 +9,16 @@ const SPACE =
   /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
 export function strip(text: string): string {
-  // Most texts have nothing to take away, and a regular expression would look at all of them.
+  // Most texts have nothing to take away.
   if (text.length === 0) return text;
-  const first = text.charCodeAt(0);
-  const last = text.charCodeAt(text.length - 1);
-  const plain = (code: number): boolean => code > 0x20 && code < 0x7f;
-  return plain(first) && plain(last) ? text : stripSlowly(text);
+  return isPlain(text.charCodeAt(0)) && isPlain(text.charCodeAt(text.length - 1))
+    ? text
+    : stripSlowly(text);
+}
+
+/** ASCII, and no space. */
+function isPlain(code: number): boolean {
+  return code > 0x20 && code < 0x7f;
 }
 
 /** By hand: a pattern for the end would be tried at every space, which is slow on long runs of them. */

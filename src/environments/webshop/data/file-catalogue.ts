@@ -3,10 +3,10 @@
  */
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { basename } from "node:path";
-import { keepingRecent } from "../../alfworld/cache.ts";
 import { EnvironmentError } from "../../environment.ts";
 import { readWhole } from "../array-file.ts";
 import { cacheFolder } from "../cache-folder.ts";
+import { keptProducts } from "../kept-products.ts";
 import type { Catalogue, Product } from "../product.ts";
 import type { PythonRandom } from "../python-random.ts";
 import { searcher } from "../search/search.ts";
@@ -16,8 +16,6 @@ import { parsed } from "./json-array.ts";
 import { named, type ProductTable, tableAndIndex } from "./product-table.ts";
 import { productOf } from "./record.ts";
 
-/** Products that are kept after reading: some 5 KB each. */
-const KEPT = 20_000;
 /** About as large as one product's record: how many products to expect of a file. */
 const USUAL_RECORD = 4500;
 /** A file up to this many bytes is kept in memory, and its pages can be read after closing. */
@@ -61,8 +59,7 @@ function catalogueOf(path: string, file: number, wishes: Wishes): FileCatalogue 
   );
   const { search } = searcher(index);
   const bytesAt = reader(path, file, size);
-  const read = (key: string): Product => {
-    const place = Number(key);
+  const read = (place: number): Product => {
     const asin = table.asins[place]!;
     const offset = table.offsets[place]!;
     const bytes = bytesAt.read(offset, table.lengths[place]!);
@@ -70,11 +67,10 @@ function catalogueOf(path: string, file: number, wishes: Wishes): FileCatalogue 
       named(asin, () => productOf(parsed(bytes, offset), annotations(asin)?.attributes)),
     );
   };
-  const product = keepingRecent((key: string) => key, KEPT, read);
   return {
     table,
     size: table.asins.length,
-    product: (place) => product(String(place)),
+    product: keptProducts(table.asins.length, read),
     find: (asin) => places.get(asin),
     price: (place) => prices[place]!,
     search: (query, count) => search(query, count).map(({ document }) => document),

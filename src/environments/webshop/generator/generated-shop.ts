@@ -5,7 +5,8 @@ import { keepingRecent } from "../../alfworld/cache.ts";
 import { seededRandom } from "../../random.ts";
 import { cacheFolder } from "../cache-folder.ts";
 import type { Goal } from "../goal.ts";
-import { type Catalogue, documentText, type Product } from "../product.ts";
+import { keptProducts } from "../kept-products.ts";
+import { type Catalogue, documentText } from "../product.ts";
 import { indexBuilder } from "../search/inverted-index.ts";
 import { searcher } from "../search/search.ts";
 import { keptIndex } from "../search/shop-search.ts";
@@ -21,8 +22,6 @@ import {
 
 /** Change it when products of the same seed change: cached indices of other versions are made again. */
 const VERSION = "built-in shop 1";
-/** Products that are kept after making: some 2 KB each. */
-const KEPT = 20_000;
 const KEPT_GOALS = 2000;
 /** Goals of each of the splits valid and test. */
 const HELD_OUT = 500;
@@ -64,11 +63,7 @@ export function generatedShop({ products, goals, seed, cache }: GeneratedShopOpt
 }
 
 function generatedCatalogue(size: number, seed: number, cache: string | undefined): Catalogue {
-  const product = keepingRecent(
-    (index: string) => index,
-    KEPT,
-    (index): Product => generatedProduct(seed, Number(index)),
-  );
+  const product = keptProducts(size, (index) => generatedProduct(seed, index));
   const index = keptIndex(
     `${VERSION}; ${size} products; seed ${seed}`,
     cacheFolder(cache, size),
@@ -81,12 +76,12 @@ function generatedCatalogue(size: number, seed: number, cache: string | undefine
   const { search } = searcher(index);
   return {
     size,
-    product: (place) => product(String(place)),
+    product,
     find(asin) {
       const place = indexOfAsin(asin);
       return place !== undefined && place < size && asinOf(place) === asin ? place : undefined;
     },
-    price: (place) => generatedPrice(seed, place, product(String(place))),
+    price: (place) => generatedPrice(seed, place, product(place)),
     search: (query, count) => search(query, count).map(({ document }) => document),
   };
 }

@@ -55,6 +55,20 @@ export function clickablesOf(page: Page, { catalogue, showAttributes }: View): C
   }
 }
 
+/** Lists belong to their clickables, which items of a shop share. */
+const actionsOf = new WeakMap<Clickables, readonly string[]>();
+
+/** All of it as actions; on the search page with the search, whose words are for the agent to fill in. */
+export function admissibleActions(page: Page, view: View): readonly string[] {
+  const clickables = clickablesOf(page, view);
+  const known = actionsOf.get(clickables);
+  if (known) return known;
+  const list = page.kind === "index" ? ["search[<your query>]"] : [];
+  for (const name of clickables.keys()) list.push(`click[${name}]`);
+  actionsOf.set(clickables, list);
+  return list;
+}
+
 /** A value that two options have belongs to the later one. */
 function itemList(options: readonly ProductOption[], showAttributes: boolean): Clickables {
   const list = buttons(showAttributes ? ITEM_WITH_ATTRIBUTES : ITEM);
