@@ -51,6 +51,8 @@ export interface Standing {
   readonly task: Task;
   /** Its number among the server's tasks. */
   readonly index: number;
+  /** What its beginning said. */
+  readonly first: Observation;
   readonly observation: Observation;
   /** Undefined before the first step. */
   readonly result: StepResult | undefined;
@@ -72,13 +74,13 @@ export interface Kind {
   readonly resetFields?: Fields;
   /** Whether a body of /create has the task's number. */
   readonly createsWithTask?: true;
-  /** Whether /create begins a task too, and answers as /reset does. */
-  readonly createsBegun?: true;
+  /** Whether /create begins a task too, and answers as /reset does or says nothing of it. */
+  readonly createsBegun?: "told" | "untold";
   /** Refusals: status 200 with {"error": …}, or status 500. */
   readonly errors: "body" | "status";
   /** Whether a step after the end is refused. Otherwise it is answered as before. */
   readonly refusesFinished?: true;
-  /** Whether there is POST /close. */
+  /** Whether AgentGym's server has POST /close. (Ours always has.) */
   readonly closes?: true;
   readonly reward: RewardRule;
   readonly actions?: ActionQuery;

@@ -88,6 +88,8 @@ describe("the routes", () => {
     expect(around.json.observation).toBe(again.json.observation);
     expect((await post(server, "close", { id: 0 })).json).toBe(true);
     expect((await post(server, "close", { id: 0 })).json).toBe(false);
+    const own = { minecraft_dir: "x", commands: null, goal: "iron ingot" };
+    expect((await post(server, "create", own)).json.error).toMatch(/leave "goal" out/);
   });
 
   it("are the tools': created for a task, which a reset may leave out", async () => {
@@ -101,6 +103,17 @@ describe("the routes", () => {
     expect((await post(server, "step", { env_idx: 0, action: secret })).json).toEqual({
       ...{ observation: "Yes!", reward: 1, done: true },
     });
+  });
+
+  it("are wordle's: its words can be asked for before the first reset", async () => {
+    const server = await serving("wordle", {}, { size: 30 });
+    expect((await post(server, "create")).json).toEqual({ id: 0 });
+    const words = (await get(server, "filtered_vocab?id=0")).json as string[];
+    expect(words).toHaveLength(30);
+    await post(server, "reset", { id: 0, seed: 123_456_789 });
+    const guess = Array.from(words[7]!).join(" ");
+    const { json } = await post(server, "step", { id: 0, action: guess });
+    expect(json.observation).toMatch(/^[gyb]( [gyb]){4}\n$/);
   });
 
   it("begin with the kind's prefix, and say who answers at /", async () => {

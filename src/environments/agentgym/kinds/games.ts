@@ -40,7 +40,11 @@ export const alfworld: Kind = {
     available_actions: observation.admissible ?? [],
     done,
   }),
-  questions: { observation, available_actions: actions, detail },
+  questions: {
+    observation: ({ observation }) => withoutBanner(observation.text),
+    available_actions: actions,
+    detail,
+  },
 };
 
 function listedActions(answer: unknown): { admissible?: readonly string[] } {
@@ -64,7 +68,7 @@ export const textcraft: Kind = {
   item: "textcraft",
   index: { field: "data_idx" },
   wraps: true,
-  createsBegun: true,
+  createsBegun: "told",
   closes: true,
   reward: PLAIN,
   keepsActions: true,
@@ -192,18 +196,25 @@ export const wordle: Kind = {
   prefix: "/wordle",
   index: { field: "seed" },
   wraps: true,
+  // Clients ask for the words before they reset.
+  createsBegun: "untold",
   refusesFinished: true,
   reward: PLAIN,
   // At the beginning that is every word; a guess has spaces between its letters.
   actions: {
     route: "filtered_vocab",
     when: "episode",
-    read: (answer) => textsOf(answer).map((word) => Array.from(word).join(" ")),
+    read: (answer) => textsOf(answer).map((word) => Array.from(word.replaceAll(" ", "")).join(" ")),
   },
   instruction:
     "Guess the hidden word of five letters in at most six attempts. The answer has one letter for " +
     "each of yours: g when it is in that place of the word, y when it is elsewhere in it, b when it " +
     'is not in it. A guess is written with spaces between its letters, such as "s t o n e".',
   writeReset: (id, { observation }) => ({ id, observation: observation.text }),
-  questions: { observation, filtered_vocab: actions, detail },
+  questions: {
+    observation,
+    // All of the words, which our world lists in its first observation, one in a line.
+    filtered_vocab: ({ first }) => first.text.match(/^[a-z]{5}$/gm) ?? [],
+    detail,
+  },
 };

@@ -82,7 +82,7 @@ export class HostedEnvironments {
       const index = this.#index(wanted ?? place.wish ?? this.#turn++ % this.#tasks.length);
       const task = this.#tasks.task(index);
       const observation = await place.environment.reset(task);
-      place.standing = { task, index, observation, result: undefined };
+      place.standing = { task, index, first: observation, observation, result: undefined };
       return place.standing;
     });
   }

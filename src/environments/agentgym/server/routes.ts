@@ -4,7 +4,7 @@
 import type { Json, World } from "../../environment.ts";
 import type { Kind } from "../kind.ts";
 import { isRecord } from "../shape.ts";
-import type { HostedEnvironments } from "./hosted.ts";
+import { type HostedEnvironments, Refusal } from "./hosted.ts";
 
 export interface Route {
   readonly method: "GET" | "POST";
@@ -39,9 +39,13 @@ export function routesOf(
 
   const post: Record<string, Route["answer"]> = {
     async create(given) {
+      for (const field of ["commands", "goal"])
+        if (given[field] !== undefined && given[field] !== null)
+          throw new Refusal(`this server has its own tasks; leave "${field}" out of the request.`);
       const id = hosted.create(kind.createsWithTask ? whole(given, "id") : undefined);
-      return kind.createsBegun
-        ? kind.writeReset(id, await hosted.reset(id, id))
+      const standing = kind.createsBegun && (await hosted.reset(id, id));
+      return standing && kind.createsBegun === "told"
+        ? kind.writeReset(id, standing)
         : kind.writeCreated(id);
     },
     async reset(given) {
@@ -51,7 +55,7 @@ export function routesOf(
       return kind.writeReset(id, await hosted.reset(id, wish));
     },
     step: async (given) => kind.writeStep(await hosted.step(idOf(given), actionOf(given))),
-    ...(kind.closes && { close: async (given: Given) => hosted.close(idOf(given)) }),
+    close: async (given) => hosted.close(idOf(given)),
   };
   const get: Record<string, Route["answer"]> = {
     "": () => `openmanus-rl serves ${world.name} as ${kind.name}`,
