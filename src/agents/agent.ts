@@ -4,11 +4,11 @@
  * It works in words only; tokens are the affair of src/rollout.
  */
 
-import type { Observation } from "../environments/index.ts";
+import type { Observation, Tool, ToolDefinition } from "../environments/index.ts";
 import type { ChatMessage } from "../models/index.ts";
 import { chosenAction } from "./action.ts";
 import { ACT } from "./formats/calls.ts";
-import type { ParsedReply, ReplyFormat, Situation, ToolDescription } from "./formats/format.ts";
+import type { ParsedReply, ReplyFormat, Situation } from "./formats/format.ts";
 import { replyFormat } from "./formats/registry.ts";
 import {
   type History,
@@ -19,7 +19,6 @@ import {
 import { memoryHistory } from "./history/memory.ts";
 import { summaryHistory } from "./history/summary.ts";
 import { PROMPTS, type PromptParts, type Prompts } from "./prompts.ts";
-import type { AgentTool } from "./tools.ts";
 
 /**
  * conversation: one growing sequence of messages per episode; each token is computed once.
@@ -41,7 +40,7 @@ export interface AgentOptions {
   /** Other words for prompts. */
   readonly prompts?: Partial<Prompts>;
   /** Tools of the agent's own; see tools.ts. */
-  readonly tools?: readonly AgentTool[];
+  readonly tools?: readonly Tool[];
 }
 
 /** What an episode tells its agent at the start. */
@@ -53,13 +52,13 @@ export interface AgentStart {
   readonly turns: number;
   readonly observation: Observation;
   /** The functions that the world offers, if it is one of tools. */
-  readonly worldTools?: readonly ToolDescription[] | undefined;
+  readonly worldTools?: readonly ToolDefinition[] | undefined;
 }
 
 export interface Agent {
   readonly format: ReplyFormat;
   readonly context: AgentContext;
-  readonly tools: readonly AgentTool[];
+  readonly tools: readonly Tool[];
   begin(start: AgentStart): AgentEpisode;
 }
 
@@ -173,6 +172,6 @@ function historyOf(options: HistoryOptions = { kind: "window" }, episode: string
   }
 }
 
-function descriptionOf({ name, description, parameters }: ToolDescription): ToolDescription {
+function descriptionOf({ name, description, parameters }: ToolDefinition): ToolDefinition {
   return { name, description, parameters };
 }

@@ -19,11 +19,10 @@ export type {
   ReplyFormat,
   Situation,
   ToolCall,
-  ToolDescription,
 } from "./formats/format.ts";
 export { defineFormat, FORMAT_NAMES, type FormatSketch, replyFormat } from "./formats/registry.ts";
 export type { History, HistoryOptions, PastStep } from "./history/history.ts";
 export { FileMemory } from "./history/memory.ts";
 export type { Summarizer } from "./history/summary.ts";
 export { BARE_PROMPTS, PROMPTS, type PromptParts, type Prompts } from "./prompts.ts";
-export { type AgentTool, runTool } from "./tools.ts";
+export { runTool } from "./tools.ts";

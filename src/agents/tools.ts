@@ -1,27 +1,20 @@
 /**
  * @file Tools of the agent's own, beside what its world offers: the agent calls them in the format
- * "tools", they answer, and the world does not move.
+ * "tools", they answer, and the world does not move. They are the tools of src/environments (calculator,
+ * search, code, MCP servers) or one's own.
  */
-import type { ToolCall, ToolDescription } from "./formats/format.ts";
+import { callTool, type Tool, type ToolOutcome } from "../environments/index.ts";
+import type { ToolCall } from "./formats/format.ts";
 
-export interface AgentTool extends ToolDescription {
-  /** What the agent is told. What it throws is told to the agent, too, as an observation. */
-  execute(given: Readonly<Record<string, unknown>>, signal?: AbortSignal): string | Promise<string>;
-}
+/** A longer answer is cut in its middle: it has to fit into a prompt. */
+const LONGEST_ANSWER = 10_000;
 
-/** Runs a call of one of the tools; undefined if it is none of theirs. */
+/** Runs a call of one of the tools; undefined if it is none of theirs. A failure is an answer, too. */
 export async function runTool(
-  tools: readonly AgentTool[],
+  tools: readonly Tool[],
   call: ToolCall | undefined,
   signal?: AbortSignal,
-): Promise<{ text: string; failed: boolean } | undefined> {
+): Promise<ToolOutcome | undefined> {
   const tool = call && tools.find(({ name }) => name === call.name);
-  if (!tool) return undefined;
-  try {
-    return { text: await tool.execute(call.arguments, signal), failed: false };
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    return { text: `${tool.name} failed: ${reason}`, failed: true };
-  }
+  return tool && (await callTool(tool, call.arguments, LONGEST_ANSWER, signal));
 }

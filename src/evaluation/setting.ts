@@ -43,7 +43,7 @@ export async function openConfiguredWorld({ env }: Config): Promise<ConfiguredWo
     about: {
       name: definition.name,
       summary: definition.briefing ?? definition.summary,
-      tools: (world as { tools?: WorldFacts["tools"] }).tools,
+      tools: world.tools,
     },
     turns: env.max_steps ?? definition.maximumSteps,
     trainSplit: env.train_split ?? first!,

@@ -6,8 +6,13 @@
  * It is a plain async function. Hundreds run at once; whatever they ask of the policy at the same time
  * is one batch there. It never throws: every way to end is a status.
  */
-import type { Agent, ToolDescription } from "../agents/index.ts";
-import { type Environment, EnvironmentError, type Task } from "../environments/index.ts";
+import type { Agent } from "../agents/index.ts";
+import {
+  type Environment,
+  EnvironmentError,
+  type Task,
+  type ToolDefinition,
+} from "../environments/index.ts";
 import { act, inWorld, messageOf } from "./acting.ts";
 import { checkAdmissible, checkedObservation } from "./checked.ts";
 import { createDialogue } from "./dialogue.ts";
@@ -39,7 +44,7 @@ export interface WorldFacts {
   /** One sentence. */
   readonly summary: string;
   /** The functions that the world offers, if it is one of tools. */
-  readonly tools?: readonly ToolDescription[] | undefined;
+  readonly tools?: readonly ToolDefinition[] | undefined;
 }
 
 export async function runEpisode(options: EpisodeOptions): Promise<Trajectory> {

@@ -7,13 +7,12 @@ import { describe, expect, it } from "vitest";
 import {
   type AgentEpisode,
   type AgentOptions,
-  type AgentTool,
   chosenAction,
   createAgent,
   isAdmissible,
   runTool,
 } from "../../src/agents/index.ts";
-import type { Observation } from "../../src/environments/index.ts";
+import type { Observation, Tool } from "../../src/environments/index.ts";
 
 const see = (text: string, admissible?: readonly string[]): Observation => ({
   text,
@@ -87,7 +86,7 @@ describe("a reply", () => {
 });
 
 describe("options", () => {
-  const tool: AgentTool = {
+  const tool: Tool = {
     name: "note",
     description: "Notes.",
     parameters: { type: "object", properties: {} },
@@ -113,7 +112,7 @@ describe("options", () => {
 });
 
 describe("tools", () => {
-  const tool = (execute: AgentTool["execute"]): AgentTool => ({
+  const tool = (execute: Tool["execute"]): Tool => ({
     name: "t",
     description: "",
     parameters: {},

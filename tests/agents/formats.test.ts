@@ -11,8 +11,8 @@ import {
   type ReplyFormat,
   replyFormat,
   type Situation,
-  type ToolDescription,
 } from "../../src/agents/index.ts";
+import type { ToolDefinition } from "../../src/environments/index.ts";
 
 const TURNS: readonly Situation[] = [{ turn: 0 }, { turn: 3 }];
 
@@ -109,7 +109,7 @@ function replyFromInstruction(format: ReplyFormat, situation: Situation): string
     return "open fridge 1";
   }
   if (format.name === "tools") {
-    const tool = JSON.parse(text.split("\n")[1]!) as ToolDescription;
+    const tool = JSON.parse(text.split("\n")[1]!) as ToolDefinition;
     const [argument] = Object.keys(tool.parameters.properties as object);
     const call = JSON.stringify({ name: tool.name, arguments: { [argument!]: "open fridge 1" } });
     expect(text).toContain('<tool_call>{"name": "…", "arguments": {…}}</tool_call>');
@@ -188,7 +188,7 @@ describe("problems", () => {
 });
 
 describe("tool calls", () => {
-  const search: ToolDescription = {
+  const search: ToolDefinition = {
     name: "search",
     description: "Finds pages.",
     parameters: { type: "object", properties: { query: { type: "string" } } },
@@ -222,7 +222,7 @@ describe("tool calls", () => {
   });
 
   it("of a world's own `act` are the world's affair", () => {
-    const own: ToolDescription = { ...search, name: "act" };
+    const own: ToolDefinition = { ...search, name: "act" };
     const reply = '{"name": "act", "arguments": {"query": "x"}}';
     expect(tools.parse(reply, { tools: [own] })).toMatchObject({
       action: '{"name":"act","arguments":{"query":"x"}}',

@@ -4,18 +4,12 @@
  *
  * In a world that has no tools of its own, acting is the one tool: `act({"action": "open fridge 1"})`.
  */
-import type {
-  ParsedReply,
-  Problem,
-  ReplyFormat,
-  Situation,
-  ToolCall,
-  ToolDescription,
-} from "./format.ts";
+import type { ToolDefinition } from "../../environments/index.ts";
+import type { ParsedReply, Problem, ReplyFormat, Situation, ToolCall } from "./format.ts";
 import { tagsFormat } from "./tags.ts";
 
 /** Offered where a world has no tools: its argument is the world's action. */
-export const ACT: ToolDescription = {
+export const ACT: ToolDefinition = {
   name: "act",
   description: "Does something in the world.",
   parameters: {
@@ -74,7 +68,7 @@ export function callsFormat(name: string): ReplyFormat {
   };
 }
 
-function toolsOf({ tools }: Situation): readonly ToolDescription[] {
+function toolsOf({ tools }: Situation): readonly ToolDefinition[] {
   return tools && tools.length > 0 ? tools : [ACT];
 }
 

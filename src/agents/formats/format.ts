@@ -2,6 +2,7 @@
  * @file Reply formats: how an agent is told to answer, and how its answer is read. Both come from one
  * list of fields, so the prompt cannot ask for what the parser refuses.
  */
+import type { ToolDefinition } from "../../environments/index.ts";
 
 /** One part of a reply: a tag, a label, or the whole of it. */
 export interface Field {
@@ -15,14 +16,6 @@ export interface Field {
   readonly withHistory?: boolean;
 }
 
-/** A function that an agent may call: in its prompt, and in tool calls. */
-export interface ToolDescription {
-  readonly name: string;
-  readonly description: string;
-  /** JSON Schema of the arguments, an object. */
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
-
 export interface ToolCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -33,7 +26,7 @@ export interface Situation {
   /** Replies given before this one. When the instruction is for all replies: undefined. */
   readonly turn?: number | undefined;
   /** Functions that may be called; used by the format "tools". */
-  readonly tools?: readonly ToolDescription[] | undefined;
+  readonly tools?: readonly ToolDefinition[] | undefined;
 }
 
 export type ProblemKind =

@@ -109,7 +109,7 @@ export function readSteps(who: string, input: GigpoInput) {
   if (steps.scores) checkPerRow(who, "the episode score", steps.scores, count);
   const groups: Id[] = [];
   const trajectories: Id[] = [];
-  const scores = new Float64Array(steps.scores ?? count);
+  const scores = steps.scores ? Float64Array.from(steps.scores) : new Float64Array(count);
   for (let step = 0; step < count; step++) {
     const row = steps.spans.row[step]!;
     groups.push(input.groups[row]!);
