@@ -41,13 +41,12 @@ export function readAction(text: string): Action {
     return nothing(`An action of ${text.length} characters is too long; ${LONGEST} is the most.`);
   const tagged = inTag(text, "answer");
   if (tagged !== undefined) return { kind: "answer", answer: tagged.trim() };
-  const final = /^\s*FINAL_ANSWER:([\s\S]*)$/i.exec(text)?.[1];
-  if (final !== undefined) return { kind: "answer", answer: final.trim() };
-  const inner = (inTag(text, "tool_call") ?? inTag(text, "action") ?? text)
-    .replace(/^\s*```(?:json)?\s*\n?|\n?\s*```\s*$/g, "")
-    .trim();
-  const lines = /^(?:tool|action)\s*:\s*(\S+)\s*(?:\n\s*parameters\s*:\s*([\s\S]*))?$/i.exec(inner);
-  if (lines) return fromLines(lines[1]!, lines[2]?.trim());
+  const whole = text.trim();
+  if (/^FINAL_ANSWER:/i.test(whole))
+    return { kind: "answer", answer: whole.slice("FINAL_ANSWER:".length).trim() };
+  const inner = withoutFence((inTag(text, "tool_call") ?? inTag(text, "action") ?? whole).trim());
+  const lines = inLines(inner);
+  if (lines) return lines;
   if (!inner.startsWith("{")) return nothing(`That is not a call. ${HOW}`);
   let json: unknown;
   try {
@@ -65,10 +64,29 @@ function inTag(text: string, tag: string): string | undefined {
   return start < 0 || end < 0 ? undefined : text.slice(start + tag.length + 2, end);
 }
 
+// Both without patterns that try a white space in two places: on long texts of it they take hours.
+
+/** What a fence of a code block holds. */
+function withoutFence(text: string): string {
+  if (!text.startsWith("```")) return text;
+  const end = text.endsWith("```") && text.length >= 6 ? -3 : text.length;
+  return text.slice(3, end).replace(/^json/i, "").trim();
+}
+
+/** `tool: name`, then perhaps `parameters: …`. */
+function inLines(text: string): Action | undefined {
+  const [first = "", ...others] = text.split("\n", 2);
+  const [, name] = /^(?:tool|action) *: *(\S.*)$/i.exec(first) ?? [];
+  if (name === undefined) return undefined;
+  const rest = others.length > 0 ? text.slice(first.length).trim() : "";
+  if (rest !== "" && !/^parameters *:/i.test(rest)) return undefined;
+  return fromLines(name.trim(), rest.slice(rest.indexOf(":") + 1).trim());
+}
+
 /** Parameters that are not JSON are taken for a query, as the original does. */
-function fromLines(name: string, parameters: string | undefined): Action {
+function fromLines(name: string, parameters: string): Action {
   let given: unknown = {};
-  if (parameters !== undefined && parameters !== "")
+  if (parameters !== "")
     try {
       given = JSON.parse(parameters);
     } catch {
