@@ -5,6 +5,7 @@ TORCH_LIBRARY(openmanus, library) {
   library.def("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor");
   library.def("rotary(Tensor x, Tensor cos, Tensor sin) -> Tensor");
   library.def("swiglu(Tensor gate, Tensor up) -> Tensor");
+  library.def("swiglu_joined(Tensor gate_up) -> Tensor");
   library.def(
       "attention(Tensor query, Tensor key, Tensor value, Tensor cumulative_lengths, float scale, "
       "int window=-1) -> Tensor");

@@ -1,4 +1,5 @@
-/// @file openmanus::swiglu: silu(gate) * up, where silu(g) = g / (1 + e^-g).
+/// @file openmanus::swiglu: silu(gate) * up, where silu(g) = g / (1 + e^-g); and swiglu_joined of
+/// one tensor whose last dimension is gate and up, so that its gradient need not be joined again.
 #include <ATen/Parallel.h>
 
 #include "differentiable.h"
@@ -61,13 +62,12 @@ Tensor swiglu(const Tensor& gate, const Tensor& up) {
 }
 
 /// With s = sigmoid(gate):  dgate = dy * up * s * (1 + gate * (1 - s)),  dup = dy * gate * s.
-std::pair<Tensor, Tensor> backward(
-    const Tensor& gate, const Tensor& up, const Tensor& dy, bool needs_dgate, bool needs_dup) {
+/// Fills those of dgate and dup (rows with contiguous numbers) that are defined.
+void backward(
+    const Tensor& gate, const Tensor& up, const Tensor& dy, const Tensor& dgate,
+    const Tensor& dup) {
   const Tensor gates = as_rows(gate), ups = as_rows(up), gradient = as_rows(dy);
   const int64_t rows = gates.size(0), columns = gates.size(1);
-  const auto options = gate.options().memory_format(at::MemoryFormat::Contiguous);
-  Tensor dgate = needs_dgate ? at::empty(gate.sizes(), options) : Tensor();
-  Tensor dup = needs_dup ? at::empty(gate.sizes(), options) : Tensor();
   with_type(gate.scalar_type(), "swiglu", [&](auto element) {
     using Stored = decltype(element);
     using T = Accumulate<Stored>;
@@ -76,8 +76,8 @@ std::pair<Tensor, Tensor> backward(
         const Stored* g = gates.data_ptr<Stored>() + row * gates.stride(0);
         const Stored* u = ups.data_ptr<Stored>() + row * ups.stride(0);
         const Stored* d = gradient.data_ptr<Stored>() + row * gradient.stride(0);
-        Stored* dg = needs_dgate ? dgate.data_ptr<Stored>() + row * columns : nullptr;
-        Stored* du = needs_dup ? dup.data_ptr<Stored>() + row * columns : nullptr;
+        Stored* dg = dgate.defined() ? dgate.data_ptr<Stored>() + row * dgate.stride(0) : nullptr;
+        Stored* du = dup.defined() ? dup.data_ptr<Stored>() + row * dup.stride(0) : nullptr;
         for_each_vector<T>(columns, [&](int64_t, auto read, auto write) {
           const Vector<T> value = read(g), s = sigmoid<T>(value), dout = read(d);
           if (dg) write(dg, dout * read(u) * s * (T(1) + value * (T(1) - s)));
@@ -86,7 +86,14 @@ std::pair<Tensor, Tensor> backward(
       }
     });
   });
-  return {dgate, dup};
+}
+
+/// A dense [rows, columns] for a gradient that is needed.
+Tensor gradient_of(const Tensor& tensor, bool needed) {
+  return needed ? at::empty(
+                      tensor.sizes(),
+                      tensor.options().memory_format(at::MemoryFormat::Contiguous))
+                : Tensor();
 }
 
 struct SwiGlu : torch::autograd::Function<SwiGlu> {
@@ -101,12 +108,53 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     check_first_order("swiglu");
     const variable_list saved = ctx->get_saved_variables();
-    auto [dgate, dup] = fused::backward(
-        saved[0], saved[1], gradients[0], ctx->saved_data["gate"].toBool(),
-        ctx->saved_data["up"].toBool());
+    const Tensor dgate = gradient_of(saved[0], ctx->saved_data["gate"].toBool());
+    const Tensor dup = gradient_of(saved[1], ctx->saved_data["up"].toBool());
+    fused::backward(
+        saved[0], saved[1], gradients[0], dgate.defined() ? as_rows(dgate) : dgate,
+        dup.defined() ? as_rows(dup) : dup);
     return {dgate, dup};
   }
 };
+
+/// The two halves of the last dimension, as rows.
+std::pair<Tensor, Tensor> halves(const Tensor& joined) {
+  TORCH_CHECK(
+      joined.dim() >= 1 && joined.size(-1) % 2 == 0,
+      "swiglu_joined: the last dimension must be gate and up, of the same size, got ",
+      joined.sizes());
+  const int64_t half = joined.size(-1) / 2;
+  return {joined.narrow(-1, 0, half), joined.narrow(-1, half, half)};
+}
+
+Tensor swiglu_joined(const Tensor& gate_up) {
+  const auto [gate, up] = halves(gate_up);
+  return swiglu(gate, up);
+}
+
+struct SwiGluJoined : torch::autograd::Function<SwiGluJoined> {
+  static Tensor forward(AutogradContext* ctx, const Tensor& gate_up) {
+    at::AutoDispatchBelowADInplaceOrView below_autograd;
+    ctx->save_for_backward({gate_up});
+    return swiglu_joined(gate_up);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    check_first_order("swiglu_joined");
+    const Tensor joined = ctx->get_saved_variables()[0];
+    const auto [gate, up] = halves(joined);
+    const Tensor result = gradient_of(joined, true);
+    const auto [dgate, dup] = halves(as_rows(result));
+    fused::backward(gate, up, gradients[0], dgate, dup);
+    return {result};
+  }
+};
+
+Tensor swiglu_joined_autograd(const Tensor& gate_up) {
+  if (needs_graph(gate_up)) return SwiGluJoined::apply(gate_up);
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  return swiglu_joined(gate_up);
+}
 
 Tensor swiglu_autograd(const Tensor& gate, const Tensor& up) {
   if (needs_graph(gate, up)) return SwiGlu::apply(gate, up);
@@ -116,7 +164,13 @@ Tensor swiglu_autograd(const Tensor& gate, const Tensor& up) {
 
 } // namespace
 
-TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("swiglu", swiglu); }
-TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) { library.impl("swiglu", swiglu_autograd); }
+TORCH_LIBRARY_IMPL(openmanus, CPU, library) {
+  library.impl("swiglu", swiglu);
+  library.impl("swiglu_joined", swiglu_joined);
+}
+TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) {
+  library.impl("swiglu", swiglu_autograd);
+  library.impl("swiglu_joined", swiglu_joined_autograd);
+}
 
 } // namespace openmanus::fused

@@ -7,7 +7,15 @@
  * float32. First derivatives only: for second ones use the twins.
  */
 import * as stock from "./stock.ts";
-import { invoke, invoke2, invoke3, invokeInPlace, invokeMany, openmanus } from "./tensor/invoke.ts";
+import {
+  invoke,
+  invoke1,
+  invoke2,
+  invoke3,
+  invokeInPlace,
+  invokeMany,
+  openmanus,
+} from "./tensor/invoke.ts";
 import type { Tensor } from "./tensor/tensor.ts";
 
 export { stock };
@@ -16,6 +24,7 @@ const op = {
   rmsNorm: openmanus("rms_norm"),
   rotary: openmanus("rotary"),
   swiglu: openmanus("swiglu"),
+  swigluJoined: openmanus("swiglu_joined"),
   attention: openmanus("attention"),
   tokenLogprob: openmanus("token_logprob"),
   adamwStep: openmanus("adamw_"),
@@ -48,6 +57,12 @@ export function rotary(x: Tensor, cos: Tensor, sin: Tensor): Tensor {
 export function swiglu(gate: Tensor, up: Tensor): Tensor {
   if (!onCpu(gate)) return stock.swiglu(gate, up);
   return invoke2(op.swiglu, gate.handle, up.handle);
+}
+
+/** swiglu of one tensor whose last dimension is gate and up, one after the other. */
+export function swigluJoined(gateUp: Tensor): Tensor {
+  if (!onCpu(gateUp)) return stock.swigluJoined(gateUp);
+  return invoke1(op.swigluJoined, gateUp.handle);
 }
 
 export interface AttentionOptions {

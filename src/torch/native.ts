@@ -139,6 +139,8 @@ function prepareEnvironment(): void {
   // idle machine, but when cores are shared the spinning threads take the time of those that would
   // work: a training step became 30 times slower beside one compiler. A short spin loses neither.
   if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= "10000";
+  // The same of OpenBLAS's own threads: they would wait 2²⁶ cycles, on the cores of OpenMP's threads.
+  process.env.OPENBLAS_THREAD_TIMEOUT ??= "18";
 }
 
 /** Loads the addon, and with it libtorch. */

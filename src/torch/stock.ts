@@ -35,6 +35,12 @@ export function swiglu(gate: Tensor, up: Tensor): Tensor {
   return gate.silu().mul(up);
 }
 
+export function swigluJoined(gateUp: Tensor): Tensor {
+  const half = gateUp.size(-1) / 2;
+  const [gate, up] = gateUp.split([half, half], -1);
+  return swiglu(gate!, up!);
+}
+
 export function attention(
   query: Tensor,
   key: Tensor,

@@ -10,6 +10,7 @@ import {
   rotary,
   stock,
   swiglu,
+  swigluJoined,
   type Tensor,
   tensor,
   tidy,
@@ -75,6 +76,17 @@ describe.each(TOLERANCES)("%s", (dtype, tolerance) => {
       expectTwins(halves(gated), halves(twin), [joined], tolerance);
     });
   });
+
+  it.each([[5, 14], [3, 4, 66], [200, 512], [64], [6, 2], [0, 8]].map((shape) => ({ shape })))(
+    "swigluJoined of $shape",
+    ({ shape }) => {
+      tidy(() => {
+        const inputs = [new Samples().leaf(shape, dtype)];
+        const twin: Operation = ([x]) => stock.swigluJoined(x!);
+        expectTwins(([x]) => swigluJoined(x!), twin, inputs, tolerance);
+      });
+    },
+  );
 
   it.each([2, 6, 32, 128])("rotary with head_dim %i", (headDim) => {
     tidy(() => {
@@ -227,6 +239,7 @@ describe("errors say what was expected and what came", () => {
     ["integers", () => rmsNorm(x().to("int64"), zeros([8]), 1e-6), /float32.*got Long/],
     ["scalar", () => rmsNorm(tensor(1), zeros([1]), 1e-6), /at least one dimension/],
     ["gate", () => swiglu(x(), zeros([4, 3, 7])), /same shape.*\[4, 3, 8\] and \[4, 3, 7\]/],
+    ["joined", () => swigluJoined(zeros([4, 7])), /gate and up.*\[4, 7\]/],
     ["dtypes", () => swiglu(x(), x().to("bfloat16")), /float32.*Float and BFloat16/],
     ["heads", () => rotary(zeros([4, 8]), zeros([4, 4]), zeros([4, 4])), /head_dim.*\[4, 8\]/],
     ["odd", () => rotary(zeros([4, 2, 7]), zeros([4, 3]), zeros([4, 3])), /even head_dim/],

@@ -12,7 +12,7 @@ import {
   type Generator,
   rmsNorm,
   rotary,
-  swiglu,
+  swigluJoined,
   type Tensor,
   tidy,
 } from "../../torch/index.ts";
@@ -161,11 +161,8 @@ export function feedForward(
   x: Tensor,
   dropout: Generator | null = null,
 ): Tensor {
-  const { intermediateSize, normEpsilon } = model.config;
-  const normed = rmsNorm(x, model.layer(index, "post_attention_layernorm.weight")!, normEpsilon);
-  const [gate, up] = through(model, index, "mlp.gate_up_proj", normed, dropout).split(
-    [intermediateSize, intermediateSize],
-    1,
-  );
-  return through(model, index, "mlp.down_proj", swiglu(gate!, up!), dropout);
+  const weight = model.layer(index, "post_attention_layernorm.weight")!;
+  const normed = rmsNorm(x, weight, model.config.normEpsilon);
+  const gateUp = through(model, index, "mlp.gate_up_proj", normed, dropout);
+  return through(model, index, "mlp.down_proj", swigluJoined(gateUp), dropout);
 }
