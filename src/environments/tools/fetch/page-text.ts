@@ -13,6 +13,9 @@ const BLOCKS = new Set(
 );
 const CELLS = new Set(["td", "th"]);
 
+/** Only at the place where it is asked for. */
+const TAG = /<(\/?)([a-z][a-z0-9]{0,30})/iy;
+
 export function pageText(html: string): string {
   const title = /<title[^<>]*>([^<]*)/i.exec(html.slice(0, 50_000))?.[1]?.trim();
   const parts: string[] = title ? [entities(title), "\n"] : [];
@@ -26,15 +29,16 @@ export function pageText(html: string): string {
       at = after(html, "-->", open + 4);
       continue;
     }
-    const [, slash, name] = /^<(\/?)([a-z][a-z0-9]*)/i.exec(html.slice(open, open + 40)) ?? [];
-    if (name === undefined) {
+    TAG.lastIndex = open;
+    const match = TAG.exec(html);
+    if (match === null) {
       // A "<" that opens nothing is a character, unless it is a declaration.
-      const isDeclaration =
-        html[open + 1] === "!" || html[open + 1] === "?" || html[open + 1] === "/";
+      const isDeclaration = "!?/".includes(html[open + 1] ?? " ");
       if (!isDeclaration) parts.push("<");
       at = isDeclaration ? after(html, ">", open) : open + 1;
       continue;
     }
+    const [, slash, name] = match as unknown as [string, string, string];
     const tag = name.toLowerCase();
     at = after(html, ">", open);
     if (BLOCKS.has(tag)) parts.push("\n");
@@ -66,6 +70,7 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 function entities(text: string): string {
+  if (!text.includes("&")) return text;
   return text.replace(
     /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi,
     (whole, decimal, hex, name) => {
