@@ -6,7 +6,7 @@
  * two-sided and exact (McNemar's test). With several episodes per task, a task counts for the model that
  * solved more of them.
  */
-import type { Trajectory } from "../rollout/index.ts";
+import { TRAINABLE, type Trajectory } from "../rollout/index.ts";
 
 export interface PairedComparison {
   readonly tasks: number;
@@ -62,7 +62,8 @@ export function signTest(b: number, c: number): number {
 
 function ratesByTask(trajectories: readonly Trajectory[]): Map<string, number> {
   const counts = new Map<string, { won: number; all: number }>();
-  for (const { task, won } of trajectories) {
+  // What ended through no doing of the agent says nothing of it, as in success.ts.
+  for (const { task, won } of trajectories.filter(({ status }) => TRAINABLE.has(status))) {
     const count = counts.get(task.id) ?? { won: 0, all: 0 };
     counts.set(task.id, { won: count.won + (won ? 1 : 0), all: count.all + 1 });
   }

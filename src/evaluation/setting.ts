@@ -11,7 +11,7 @@ import {
   type HistoryOptions,
   type Summarizer,
 } from "../agents/index.ts";
-import type { Config, Plain } from "../config/index.ts";
+import { type Config, ConfigError, type Plain } from "../config/index.ts";
 import {
   findWorld,
   openWorld,
@@ -114,20 +114,20 @@ export function settingsOf(folder: string): { [key: string]: Plain } {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as { [key: string]: Plain };
   } catch (error) {
-    throw new Error(`${file}: cannot be read (${(error as Error).message})`);
+    throw new ConfigError(`${file}: cannot be read (${(error as Error).message})`);
   }
 }
 
 /** Throws, with what to do, unless the folder is a model's. */
 export function requireModelFolder(folder: string): string {
   if (folder === "")
-    throw new Error(
+    throw new ConfigError(
       "no model: say actor_rollout_ref.model.path=FOLDER (a Hugging Face folder, or a new one: " +
         "openmanus-rl model init)",
     );
   if (existsSync(join(folder, "config.json"))) return folder;
   const onHub = /^[\w.-]+\/[\w.-]+$/.test(folder) && !existsSync(folder);
-  throw new Error(
+  throw new ConfigError(
     `there is no model in "${folder}" (no config.json). ` +
       (onHub
         ? `Is it a name on Hugging Face's hub? Fetch it first (huggingface-cli download ${folder} ` +

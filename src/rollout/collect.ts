@@ -23,6 +23,11 @@ export interface CollectOptions {
   readonly limits: EpisodeLimits;
   /** One group each. A task may come twice: the second is another group, with other seeds. */
   readonly tasks: readonly Task[];
+  /**
+   * [tasks] How often each came before, where these are only a part of a rollout (of one process among
+   * several). Default: counted among `tasks`.
+   */
+  readonly earlier?: readonly number[] | undefined;
   /** Episodes per task. Default 1. */
   readonly members?: number;
   readonly seed: number | bigint;
@@ -72,7 +77,7 @@ export async function collect(options: CollectOptions): Promise<Collection> {
   options.signal?.addEventListener("abort", stop, { once: true });
   const environments = environmentPool(options.world);
   const groups = tasks.map((task, place) => ({
-    id: groupId(step, round, tasks, place),
+    id: groupId(step, round, task.id, options.earlier?.[place] ?? countBefore(tasks, place)),
     task,
     place,
   }));
@@ -112,10 +117,13 @@ export async function collect(options: CollectOptions): Promise<Collection> {
 }
 
 /** Unique also where a task comes twice. */
-function groupId(step: number, round: number, tasks: readonly Task[], place: number): string {
-  const { id } = tasks[place]!;
-  const earlier = tasks.slice(0, place).filter((task) => task.id === id).length;
+function groupId(step: number, round: number, id: string, earlier: number): string {
   return `${step}${round > 0 ? `.${round}` : ""}:${id}${earlier > 0 ? `:${earlier}` : ""}`;
+}
+
+function countBefore(tasks: readonly Task[], place: number): number {
+  const { id } = tasks[place]!;
+  return tasks.slice(0, place).filter((task) => task.id === id).length;
 }
 
 async function episodeOf(

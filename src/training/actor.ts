@@ -18,16 +18,8 @@ import { hiddenStates, type Model, type TokenOutputs, tokenOutputs } from "../mo
 import { type Batch, checkLogprobs, type LogprobCheck } from "../rollout/index.ts";
 import { autocast, derivedGenerator, type Generator, noGrad, tidy } from "../torch/index.ts";
 import type { TrainedModel, UpdateOptions, UpdateResult } from "./optimize.ts";
+import { logprobTolerance, type PassSettings } from "./pass-settings.ts";
 import { type PackedRows, packRows, passesOf, put, taken } from "./tokens.ts";
-
-type ActorConfig = Config["actor_rollout_ref"];
-
-/** How a model is run over a batch. */
-export interface PassSettings {
-  readonly temperature: number;
-  readonly tokensPerPass: number;
-  readonly autocast: ActorConfig["actor"]["autocast"];
-}
 
 /** Log-probabilities of the trained tokens [tokens], 0 elsewhere. */
 export function batchLogprobs(model: Model, batch: Batch, settings: PassSettings): Float64Array {
@@ -187,7 +179,7 @@ export function updateActor(
   draws?.dispose();
   const check =
     compares && result.skipped.length === 0 && inputs.recordedLogprobs
-      ? checkLogprobs(batch, recomputed, config.trainer.logprob_tolerance, inputs.recordedLogprobs)
+      ? checkLogprobs(batch, recomputed, logprobTolerance(config), inputs.recordedLogprobs)
       : undefined;
   if (settings.use_kl_loss) result.metrics["actor/kl_coef"] = settings.kl_loss_coef;
   return { ...result, check };

@@ -105,7 +105,6 @@ export function estimateAdvantages(
     ({ rewards, stepReturns: returns, scores: stepScores } = penalized);
     metrics["episode/valid_action_ratio"] = penalized.validRatio;
   }
-  if (algorithm.whiten_rewards) rewards = whitenRewards(rows, rewards);
 
   const own: AdvantageBatch = {
     rows,
@@ -125,7 +124,9 @@ export function estimateAdvantages(
       scores: stepScores,
     },
   };
-  const { whole, mine } = joinedBatches(own, ranks);
+  const { whole: joined, mine } = joinedBatches(own, ranks);
+  const whitened = algorithm.whiten_rewards && whitenRewards(joined.rows, joined.rewards);
+  const whole = whitened ? { ...joined, rewards: whitened } : joined;
   const estimated = advantageEstimators[algorithm.adv_estimator].estimate(whole, {
     gamma,
     lambda: algorithm.lam,
@@ -143,7 +144,14 @@ export function estimateAdvantages(
   const targets = mine(estimated.returns);
   Object.assign(
     metrics,
-    batchMetrics({ rows, scores, rewards, advantages, returns: targets, values: inputs.values }),
+    batchMetrics({
+      rows,
+      scores,
+      rewards: whitened ? mine(whitened) : rewards,
+      advantages,
+      returns: targets,
+      values: inputs.values,
+    }),
     groupMetrics(
       Float64Array.from(inputs.rewards, ({ total }) => total),
       trajectories.map(({ group }) => group),

@@ -17,9 +17,9 @@ import {
   type Trajectory,
 } from "../rollout/index.ts";
 import { batchLogprobs } from "./actor.ts";
-import { passSettings } from "./prepare.ts";
+import { passSettings } from "./pass-settings.ts";
 import type { Ranks } from "./ranks.ts";
-import type { TaskOrder } from "./task-order.ts";
+import { type DrawnTask, shareOf, type TaskOrder, taskShare } from "./task-order.ts";
 import type { Workers } from "./workers.ts";
 
 interface Parts {
@@ -46,27 +46,42 @@ export async function collectGroups(
 ): Promise<IterationCollection> {
   const { config, workers, ranks, say } = parts;
   const { filter_groups: filter, adv_estimator } = config.algorithm;
-  // Every process draws the same tasks and plays its share: the order of tasks does not depend on them.
-  const draw = (count: number) => train.next(count).filter((_, i) => i % ranks.size === ranks.rank);
-  const wanted = config.data.train_batch_size + config.env.rollout.oversample;
+  const share = taskShare(train, ranks);
   workers.engine.weightsChanged();
   workers.lora?.merge();
   try {
     let collection: Collection;
     const metrics: Metrics = {};
     if (filter.enable) {
+      const drawn = new Map<Task, number>();
       const varied = await collectVaried({
-        groups: Math.ceil(config.data.train_batch_size / ranks.size),
+        groups: shareOf(config.data.train_batch_size, ranks),
         rounds: filter.max_num_gen_batches,
-        draw: (count) => draw(count * ranks.size),
-        collect: (tasks, round) => play(parts, tasks, step, workers.policy, round),
+        draw: (count) =>
+          share.next(count).map(({ task, earlier }) => {
+            drawn.set(task, earlier);
+            return task;
+          }),
+        collect: (tasks, round) =>
+          play(
+            parts,
+            tasks.map((task) => ({ task, earlier: drawn.get(task)! })),
+            {
+              step,
+              round,
+            },
+          ),
         score: (trajectory) => scoreOf(filter.metric, trajectory, composer, parts.world.turns),
       });
-      metrics["training/sampling_rounds"] = varied.rounds;
+      metrics["training/sampling_rounds"] = varied.rounds / ranks.size;
       metrics["training/dropped_groups"] = varied.dropped;
       collection = varied;
+      // Some processes may have needed more rounds than others.
+      train.drawn += ranks.size * Math.max(...ranks.gather(share.count));
     } else {
-      collection = await play(parts, draw(wanted), step, workers.policy, 0);
+      const wanted = config.data.train_batch_size + config.env.rollout.oversample;
+      collection = await play(parts, share.next(shareOf(wanted, ranks)), { step });
+      train.drawn += wanted;
     }
     const { leftOut, retries, errors } = collection.account;
     metrics["training/left_out_episodes"] = leftOut;
@@ -84,29 +99,35 @@ export async function collectGroups(
   }
 }
 
+interface PlayOptions {
+  readonly step: number;
+  readonly round?: number;
+  readonly policy?: Policy;
+  readonly members?: number;
+}
+
 function play(
-  { config, world, workers }: Parts,
-  tasks: readonly Task[],
-  step: number,
-  policy: Policy,
-  round: number,
-  members = groupSize(config),
+  { config, world, workers, ranks }: Parts,
+  drawn: readonly DrawnTask[],
+  { step, round = 0, policy = workers.policy, members = groupSize(config) }: PlayOptions,
 ): Promise<Collection> {
   const { rollout } = config.env;
+  const enough = shareOf(config.data.train_batch_size, ranks);
   return collect({
     world: world.world,
     about: world.about,
     agent: workers.agent,
     policy,
     limits: limitsOf(config, world.turns),
-    tasks,
+    tasks: drawn.map(({ task }) => task),
+    earlier: drawn.map(({ earlier }) => earlier),
     members,
-    seed: round === 0 ? config.trainer.seed : config.trainer.seed + round * 1_000_003,
+    seed: config.trainer.seed,
     step,
+    round,
     ...(rollout.concurrency !== undefined && { concurrency: rollout.concurrency }),
     retries: rollout.retries,
-    ...(rollout.oversample > 0 &&
-      tasks.length > rollout.oversample && { enough: tasks.length - rollout.oversample }),
+    ...(rollout.oversample > 0 && enough > 0 && drawn.length > enough && { enough }),
   });
 }
 
@@ -128,8 +149,13 @@ async function greedyBaselines(
   composer: RewardComposer,
   step: number,
 ): Promise<(batch: Batch) => Float64Array> {
-  const tasks = groups.map(({ task }) => task);
-  const played = await play(parts, tasks, step, parts.workers.greedyPolicy, 0, 1);
+  // Greedy episodes of one task are all the same: one each, whoever asks how often it came.
+  const tasks = new Map(groups.map(({ task }) => [task.id, { task, earlier: 0 }]));
+  const played = await play(parts, [...tasks.values()], {
+    step,
+    policy: parts.workers.greedyPolicy,
+    members: 1,
+  });
   const scores = new Map<string, number>();
   for (const trajectory of played.all)
     scores.set(
@@ -148,7 +174,8 @@ function referenceKl(
   const trajectories = groups.flatMap((group) => group.trajectories);
   const batch = packTrajectories(trajectories);
   const model = workers.lora?.base ?? workers.reference!;
-  const reference = batchLogprobs(model, batch, passSettings(config));
+  // What was recorded is of the model itself, so the reference's must be, whatever is drawn at.
+  const reference = batchLogprobs(model, batch, { ...passSettings(config), temperature: 1 });
   const sums = new Map<string, number>();
   for (const [row, i] of batch.trajectoryOf.entries()) {
     let sum = sums.get(trajectories[i]!.id) ?? 0;

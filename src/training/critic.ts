@@ -12,8 +12,8 @@ import type { Config } from "../config/index.ts";
 import { type Model, values } from "../models/index.ts";
 import type { Batch } from "../rollout/index.ts";
 import { autocast, noGrad, type Tensor, tidy } from "../torch/index.ts";
-import type { PassSettings } from "./actor.ts";
 import type { TrainedModel, UpdateOptions, UpdateResult } from "./optimize.ts";
+import type { PassSettings } from "./pass-settings.ts";
 import { type PackedRows, packRows, passesOf, put, taken } from "./tokens.ts";
 
 type Precision = PassSettings["autocast"];

@@ -87,17 +87,25 @@ export async function fit(options: FitOptions): Promise<FitResult> {
   train.drawn = state.drawnTasks;
   guards.badUpdates = state.badUpdates;
   const begun = performance.now();
-  const minutes = () => state.minutes + (performance.now() - begun) / 60_000;
   const earlierMinutes = state.minutes;
+  const minutes = () => earlierMinutes + (performance.now() - begun) / 60_000;
 
-  if (state.step === 0 && trainer.val_before_train) {
-    const before = await validateNow(options, validationTasks, 0);
-    if (ranks.leads) logger.log(0, before);
+  if (trainer.val_only || (state.step === 0 && trainer.val_before_train)) {
+    const before = await validateNow(options, validationTasks, state.step);
+    if (ranks.leads && state.step === 0) logger.log(0, before);
+    if (trainer.val_only)
+      say(
+        `validation after iteration ${state.step}: ` +
+          `${(100 * (before["val/success_rate"] ?? 0)).toFixed(1)} % of ${validationTasks.length} tasks`,
+      );
   }
   let stopped: Stop | undefined;
+  // Asked once per iteration, of all processes together: an interrupt that comes while a checkpoint is
+  // being written is the next iteration's.
+  let interrupted = ranks.agree(options.signal?.aborted ?? false);
   /** Seconds that the last checkpoint took: shown with the iteration after it. */
   let savedIn = 0;
-  while (!trainer.val_only && state.step < total && !stopped && !options.signal?.aborted) {
+  while (!trainer.val_only && state.step < total && !stopped && !interrupted) {
     const step = state.step + 1;
     const time = stopwatch();
 
@@ -139,7 +147,7 @@ export async function fit(options: FitOptions): Promise<FitResult> {
         updateCritic(critic, batch, inputs, config, criticUpdateOptions(config, step)),
       );
       metrics.push(result.metrics);
-      for (const alarm of guards.alarms({}, result.skipped)) say(alarm);
+      for (const alarm of guards.alarms("critic", result)) say(`iteration ${step}: ${alarm}`);
     }
     let actorMetrics: Metrics = {};
     if (step > trainer.critic_warmup) {
@@ -154,8 +162,7 @@ export async function fit(options: FitOptions): Promise<FitResult> {
       );
       actorMetrics = result.metrics;
       if (result.check) actorMetrics["training/rollout_logprob_diff_max"] = result.check.largest;
-      for (const alarm of guards.alarms(actorMetrics, result.skipped))
-        say(`iteration ${step}: ${alarm}`);
+      for (const alarm of guards.alarms("actor", result)) say(`iteration ${step}: ${alarm}`);
     }
     workers.engine.weightsChanged();
 
@@ -180,10 +187,10 @@ export async function fit(options: FitOptions): Promise<FitResult> {
       if (successRate > (state.best?.successRate ?? -1))
         state = { ...state, best: { step, successRate } };
     }
-    stopped = ranks.agree(guards.stop(validated, minutes()));
-    const interrupted = ranks.agree(options.signal?.aborted ?? false);
+    stopped = ranks.gather(guards.stop(validated, minutes())).find((one) => one !== undefined);
+    interrupted = ranks.agree(options.signal?.aborted ?? false);
     const isDue = trainer.save_freq > 0 && step % trainer.save_freq === 0;
-    state = { ...state, minutes: earlierMinutes + (performance.now() - begun) / 60_000 };
+    state = { ...state, minutes: minutes() };
     options.store?.flush();
     const report: Metrics = {
       ...reduceMetrics(
@@ -197,7 +204,7 @@ export async function fit(options: FitOptions): Promise<FitResult> {
       "training/global_step": step,
       "training/episodes": state.episodes,
       "training/tokens": state.tokens,
-      ...collection.metrics,
+      ...ranks.addMetrics(collection.metrics),
     };
     // Logged before it is saved: a run killed in between goes on from the checkpoint before, and logs
     // this iteration again.
@@ -217,7 +224,7 @@ export async function fit(options: FitOptions): Promise<FitResult> {
     }
   }
   if (stopped) say(`the run ends after iteration ${state.step}: ${stopped.reason}`);
-  return { state, stopped, interrupted: options.signal?.aborted ?? false };
+  return { state, stopped, interrupted };
 }
 
 function newState({ algorithm }: Config): RunState {
@@ -227,7 +234,7 @@ function newState({ algorithm }: Config): RunState {
     step: 0,
     drawnTasks: 0,
     klController: klController({ type, coefficient: kl_coef, target: target_kl, horizon }),
-    badUpdates: 0,
+    badUpdates: { actor: 0, critic: 0 },
     best: null,
     episodes: 0,
     tokens: 0,

@@ -4,7 +4,7 @@
  */
 import type { Metrics } from "../algorithms/index.ts";
 import type { Config } from "../config/index.ts";
-import { describeSkipped, type SkippedUpdate } from "./optimize.ts";
+import { describeSkipped, type UpdateResult } from "./optimize.ts";
 
 /** A reason to end the run before its last iteration. */
 export interface Stop {
@@ -13,21 +13,28 @@ export interface Stop {
   readonly failed: boolean;
 }
 
+/** Whose updates are counted. */
+export type Learner = "actor" | "critic";
+
 export interface Guards {
-  /** Updates in a row that were skipped; a checkpoint stores it. */
-  badUpdates: number;
-  /** Sentences for the log. */
-  alarms(metrics: Metrics, skipped: readonly SkippedUpdate[]): string[];
+  /** Updates in a row that were skipped, of each; a checkpoint stores it. */
+  badUpdates: Readonly<Record<Learner, number>>;
+  /** Counts what was skipped; gives sentences for the log. */
+  alarms(learner: Learner, result: UpdateResult): string[];
   stop(metrics: Metrics, minutes: number): Stop | undefined;
 }
 
 export function createGuards({ trainer }: Config): Guards {
   return {
-    badUpdates: 0,
-    alarms(metrics, skipped) {
-      const made = metrics["actor/updates"] ?? 0;
-      this.badUpdates = made > 0 ? 0 : this.badUpdates + skipped.length;
-      const found = skipped.map((one) => `an update was skipped: ${describeSkipped(one)}`);
+    badUpdates: { actor: 0, critic: 0 },
+    alarms(learner, { metrics, updates, skipped }) {
+      // Loss scaling finds its scale by overflows: they are its way to work, not a bad sign.
+      const bad = skipped.filter(({ isOverflow }) => !isOverflow);
+      const inARow = updates > 0 ? 0 : this.badUpdates[learner] + bad.length;
+      this.badUpdates = { ...this.badUpdates, [learner]: inARow };
+      const found = bad.map(
+        (one) => `an update of the ${learner} was skipped: ${describeSkipped(one)}`,
+      );
       const kl = metrics["actor/ppo_kl"];
       if (kl !== undefined && Math.abs(kl) > trainer.max_kl)
         found.push(
@@ -44,11 +51,14 @@ export function createGuards({ trainer }: Config): Guards {
       return found;
     },
     stop(metrics, minutes) {
-      if (this.badUpdates >= trainer.max_bad_updates)
-        return {
-          reason: `${this.badUpdates} updates in a row were not finite; the weights are those of the last good one`,
-          failed: true,
-        };
+      for (const [learner, count] of Object.entries(this.badUpdates))
+        if (count >= trainer.max_bad_updates)
+          return {
+            reason:
+              `${count} updates of the ${learner} in a row were not finite (trainer.max_bad_updates); ` +
+              "the weights are those of the last good one",
+            failed: true,
+          };
       const memory = process.memoryUsage.rss() / 2 ** 30;
       if (trainer.max_memory_gb !== null && memory > trainer.max_memory_gb)
         return {

@@ -28,7 +28,7 @@ import {
 } from "../torch/index.ts";
 import { createLossScale, type LossScale } from "./loss-scale.ts";
 import type { Ranks } from "./ranks.ts";
-import { passesOf, type TrainedTokens, trainedTokensOf } from "./tokens.ts";
+import { passesOf, trainedTokensOf } from "./tokens.ts";
 
 type OptimizerConfig = Config["critic"]["optim"];
 
@@ -37,6 +37,8 @@ export interface SkippedUpdate {
   readonly reason: string;
   /** The episodes of the pass in which it showed. */
   readonly episodes: readonly string[];
+  /** Only the scaled gradients were too large for float16: the scale falls, nothing is wrong. */
+  readonly isOverflow: boolean;
 }
 
 export interface UpdateOptions {
@@ -80,7 +82,7 @@ export interface TrainedModel {
 export function createTrainedModel(
   model: Model,
   settings: OptimizerConfig,
-  totalUpdates: number,
+  iterations: number,
   autocast: Config["actor_rollout_ref"]["actor"]["autocast"],
   ranks: Ranks,
 ): TrainedModel {
@@ -91,7 +93,7 @@ export function createTrainedModel(
     epsilon: settings.eps,
     weightDecay: settings.weight_decay,
   });
-  const factor = scheduleOf(settings, totalUpdates);
+  const factor = scheduleOf(settings, iterations);
   const lossScale = createLossScale(autocast === "float16");
   let updates = 0;
 
@@ -100,20 +102,28 @@ export function createTrainedModel(
     const all: Metrics[] = [];
     const skipped: SkippedUpdate[] = [];
     let made = 0;
-    for (const members of miniBatches(batch, options, ranks)) {
+    for (const { members, share } of miniBatches(batch, options, ranks)) {
       const counts = addCounts(ranks.gather(countsOf(trainedTokensOf(batch, members).rows)));
       if (counts.tokens === 0) continue;
-      const lr = settings.lr * factor(updates);
+      const lr = settings.lr * factor(options.step - 1 + share);
       for (const group of optimizer.groups) group.lr = lr;
-      const problem = gradients(batch, members, options, counts, loss, all);
+      const { problem, metrics: own } = gradients(batch, members, options, counts, loss);
       ranks.sumGradients(model.trainable);
       const norm = gradientNorm(model.trainable) / lossScale.value;
       // All processes see the same norm, and so decide the same; a problem of one is told to all.
       const problems = ranks.gather(problem).filter((one) => one !== undefined);
+      const passed = ranks.addMetrics(own);
       if (problems.length > 0 || !Number.isFinite(norm)) {
-        skipped.push(problems[0] ?? { reason: `the gradient's norm is ${norm}`, episodes: [] });
+        skipped.push(
+          problems[0] ?? {
+            reason: `the gradient's norm is ${norm}`,
+            episodes: episodesOf(batch, members),
+            isOverflow: lossScale.value > 1,
+          },
+        );
         lossScale.failed();
       } else {
+        all.push(passed);
         const clip = clipFactor(norm, options.gradientClip);
         optimizer.step({ gradientScale: clip / lossScale.value });
         lossScale.succeeded();
@@ -132,35 +142,37 @@ export function createTrainedModel(
     return { metrics, updates: made, skipped };
   }
 
-  /** The gradients of a mini-batch; what went wrong, if something did. */
+  /** The gradients of a mini-batch, their metrics; what went wrong, if something did. */
   function gradients(
     batch: Batch,
     members: readonly number[],
     { tokensPerPass }: UpdateOptions,
     counts: Counts,
     loss: LossOfPass,
-    all: Metrics[],
-  ): SkippedUpdate | undefined {
+  ): { problem: SkippedUpdate | undefined; metrics: Metrics } {
     const parts: Metrics[] = [];
     let problem: SkippedUpdate | undefined;
     for (const pass of passesOf(batch, members, tokensPerPass)) {
       problem ??= tidy(() => {
+        const bad = (reason: string, rows: readonly number[]): SkippedUpdate => ({
+          reason,
+          episodes: episodesOf(batch, rows),
+          isOverflow: false,
+        });
         try {
           const { loss: value, metrics } = loss(pass, counts);
           const number = value.item();
-          if (!Number.isFinite(number))
-            return { reason: `the loss is ${number}`, episodes: episodesOf(batch, pass) };
+          if (!Number.isFinite(number)) return bad(`the loss is ${number}`, pass);
           backward(lossScale.value === 1 ? value : value.mul(lossScale.value));
           parts.push(metrics);
           return undefined;
         } catch (error) {
           if (!(error instanceof NonFiniteError)) throw error;
-          return { reason: error.message, episodes: episodesOf(batch, [pass[error.row]!]) };
+          return bad(error.message, [pass[error.row]!]);
         }
       });
     }
-    all.push(ranks.addMetrics(addMetrics(parts)));
-    return problem;
+    return { problem, metrics: addMetrics(parts) };
   }
 
   return {
@@ -179,25 +191,36 @@ export function createTrainedModel(
   };
 }
 
-function scheduleOf(settings: OptimizerConfig, totalUpdates: number): Schedule {
+/**
+ * By iterations, as verl counts: how many updates an iteration has is only known when it has been
+ * played (in the context `steps` it depends on the turns). Between them it moves on smoothly.
+ */
+function scheduleOf(settings: OptimizerConfig, iterations: number): Schedule {
   const warmupSteps =
     settings.lr_warmup_steps >= 0
       ? settings.lr_warmup_steps
-      : Math.floor(settings.lr_warmup_steps_ratio * totalUpdates);
+      : Math.floor(settings.lr_warmup_steps_ratio * iterations);
   const kind = settings.lr_scheduler_type ?? settings.warmup_style;
   return schedule({
     kind,
     warmupSteps,
-    totalSteps: Math.max(totalUpdates, warmupSteps + 1),
+    totalSteps: Math.max(iterations, warmupSteps + 1),
     endFactor: settings.min_lr_ratio,
   });
 }
 
+interface MiniBatch {
+  /** Rows, in order. */
+  readonly members: number[];
+  /** How much of the iteration's updates lies before it, 0 to 1. */
+  readonly share: number;
+}
+
 /**
- * The rows of each update, in order, for this process. All processes make the same number of updates;
- * each gives its share of rows to every one.
+ * The rows of each update, for this process. All processes make the same number of updates; each gives
+ * its share of rows to every one.
  */
-function* miniBatches(batch: Batch, options: UpdateOptions, ranks: Ranks): Generator<number[]> {
+function* miniBatches(batch: Batch, options: UpdateOptions, ranks: Ranks): Generator<MiniBatch> {
   const { miniBatchRows, epochs, shuffle, step, seed, name } = options;
   const count = batch.rows.offsets.length - 1;
   const [total = 0] = ranks.sum([count]);
@@ -208,9 +231,12 @@ function* miniBatches(batch: Batch, options: UpdateOptions, ranks: Ranks): Gener
       ? seededRandom("mini-batches", name, seed, step, epoch, ranks.rank).shuffled(rows)
       : rows;
     for (let part = 0; part < parts; part++)
-      yield order
-        .slice(Math.floor((part * count) / parts), Math.floor(((part + 1) * count) / parts))
-        .sort((a, b) => a - b);
+      yield {
+        members: order
+          .slice(Math.floor((part * count) / parts), Math.floor(((part + 1) * count) / parts))
+          .sort((a, b) => a - b),
+        share: (epoch * parts + part) / (epochs * parts),
+      };
   }
 }
 
@@ -224,5 +250,3 @@ export function describeSkipped({ reason, episodes }: SkippedUpdate): string {
   const more = episodes.length > 3 ? ` and ${episodes.length - 3} more` : "";
   return episodes.length === 0 ? reason : `${reason} (episodes ${shown}${more})`;
 }
-
-export type { TrainedTokens };

@@ -11,8 +11,9 @@ import {
 } from "../algorithms/index.ts";
 import { type Config, needsReference } from "../config/index.ts";
 import { type Batch, checkLogprobs } from "../rollout/index.ts";
-import { batchLogprobs, batchSquaredProbabilities, type PassSettings } from "./actor.ts";
+import { batchLogprobs, batchSquaredProbabilities } from "./actor.ts";
 import { batchValues } from "./critic.ts";
+import { logprobTolerance, passSettings } from "./pass-settings.ts";
 import type { Ranks } from "./ranks.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import { actorUpdateOptions } from "./update-options.ts";
@@ -37,7 +38,7 @@ export function prepare(
   step: number,
   time: Stopwatch,
 ): Prepared {
-  const { actor, rollout } = config.actor_rollout_ref;
+  const { rollout } = config.actor_rollout_ref;
   const settings = passSettings(config);
   const model = workers.actor.model;
   const { needs } = advantageEstimators[config.algorithm.adv_estimator];
@@ -58,7 +59,7 @@ export function prepare(
     ? time.phase("old_log_prob", () => batchLogprobs(model, batch, settings))
     : undefined;
   if (oldLogprobs && recorded) {
-    const check = checkLogprobs(batch, oldLogprobs, config.trainer.logprob_tolerance, recorded);
+    const check = checkLogprobs(batch, oldLogprobs, logprobTolerance(config), recorded);
     metrics["training/rollout_logprob_diff_max"] = check.largest;
     const mismatch = { rows: batch.rows, trainLogprobs: oldLogprobs, rolloutLogprobs: recorded };
     Object.assign(metrics, probabilityDifferences(mismatch));
@@ -78,21 +79,13 @@ export function prepare(
       ? time.phase("old_log_prob", () => batchSquaredProbabilities(model, batch, settings))
       : undefined;
   return {
-    oldLogprobs: onlyUpdate && actor.ppo_epochs === 1 && !wanted ? undefined : oldLogprobs,
+    oldLogprobs,
     recordedLogprobs: recorded,
     referenceLogprobs,
     values,
     squaredProbabilities,
     importanceWeights: weightsOf(config, batch, oldLogprobs, recorded, metrics),
     metrics,
-  };
-}
-
-export function passSettings({ actor_rollout_ref: { actor, rollout } }: Config): PassSettings {
-  return {
-    temperature: rollout.temperature,
-    tokensPerPass: rollout.log_prob_max_token_len_per_gpu ?? actor.ppo_max_token_len_per_gpu,
-    autocast: actor.autocast,
   };
 }
 

@@ -5,18 +5,26 @@
  *   versions.json    what it ran with                  trajectories/   every episode
  *   checkpoints/                                       report.html     at the end
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { parse as parseYaml, stringify } from "yaml";
 import { type Config, ConfigError } from "../config/index.ts";
 import { runtimeInfo } from "../torch/index.ts";
+import { takeLock } from "./run-lock.ts";
 
 export interface RunFolder {
   readonly path: string;
   readonly metrics: string;
-  readonly trajectories: string;
-  readonly validation: string;
-  readonly report: string;
+  /** Writes down what the run is; with resume_mode=disable what an earlier one left is removed. */
+  begin(): void;
   release(): void;
 }
 
@@ -24,65 +32,64 @@ export function runPath({ trainer }: Config): string {
   return trainer.default_local_dir ?? join("runs", trainer.project_name, trainer.experiment_name);
 }
 
-/** Takes the folder for this process. A run of another configuration that lies there is refused. */
+/**
+ * Takes the folder for this process. A run of another configuration that lies there is refused. Nothing
+ * is written or removed before `begin`: until then the run may turn out to be impossible.
+ */
 export function openRunFolder(config: Config): RunFolder {
   const path = runPath(config);
-  try {
+  const isNew = !existsSync(path);
+  const release = writable(path, () => {
     mkdirSync(path, { recursive: true });
-  } catch (error) {
-    throw new Error(`${path}: cannot be written to (${(error as Error).message})`);
-  }
-  const release = lock(path);
-  try {
-    const file = join(path, "config.yaml");
-    if (existsSync(file) && config.trainer.resume_mode !== "disable") requireSame(file, config);
-    if (config.trainer.resume_mode === "disable") clear(path);
-    writeFileSync(file, stringify(config));
-    writeFileSync(join(path, "versions.json"), `${JSON.stringify(versions(), null, 1)}\n`);
-  } catch (error) {
+    return takeLock(path);
+  });
+  const file = join(path, "config.yaml");
+  let begun = false;
+  const leave = () => {
     release();
+    if (isNew && !begun) rmSync(path, { recursive: true, force: true });
+  };
+  try {
+    const goesOn = config.trainer.resume_mode !== "disable";
+    if (goesOn && existsSync(file) && hasResults(path)) requireSame(file, config);
+  } catch (error) {
+    leave();
     throw error;
   }
   return {
     path,
     metrics: join(path, "metrics.jsonl"),
-    trajectories: join(path, "trajectories"),
-    validation: join(path, "validation"),
-    report: join(path, "report.html"),
-    release,
+    begin: () =>
+      writable(path, () => {
+        if (config.trainer.resume_mode === "disable") clear(path);
+        begun = true;
+        writeFileSync(file, stringify(config));
+        writeFileSync(join(path, "versions.json"), `${JSON.stringify(versions(), null, 1)}\n`);
+      }),
+    release: leave,
   };
 }
 
-/** One process at a time; a lock whose process is gone is taken over. */
-function lock(path: string): () => void {
-  const file = join(path, "run.lock");
-  for (;;) {
-    try {
-      writeFileSync(file, String(process.pid), { flag: "wx" });
-      return () => rmSync(file, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST")
-        throw new Error(`${path}: cannot be written to (${(error as Error).message})`);
-    }
-    const owner = Number(readFileSync(file, "utf8"));
-    if (owner === process.pid) return () => rmSync(file, { force: true });
-    if (isAlive(owner))
-      throw new Error(
-        `${path}: process ${owner} is training in this folder. Wait for it, or choose another ` +
-          "(trainer.default_local_dir).",
-      );
-    rmSync(file, { force: true });
+function writable<Value>(path: string, write: () => Value): Value {
+  try {
+    return write();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    throw new ConfigError(
+      `${path}: the run's folder cannot be written to (${(error as Error).message}). ` +
+        "Choose another: trainer.default_local_dir=FOLDER",
+    );
   }
 }
 
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
+/** Whether a run got as far as to leave something that another must not be mixed with. */
+function hasResults(path: string): boolean {
+  const metrics = join(path, "metrics.jsonl");
+  const checkpoints = join(path, "checkpoints");
+  return (
+    (existsSync(metrics) && statSync(metrics).size > 0) ||
+    (existsSync(checkpoints) && readdirSync(checkpoints).length > 0)
+  );
 }
 
 /** What may differ when a run goes on: how long and how often, not what is trained. */
@@ -141,8 +148,10 @@ function differing(
 
 /** Begins anew: what an earlier run left is removed, and nothing else. */
 function clear(path: string): void {
-  for (const name of ["checkpoints", "trajectories", "validation", "metrics.jsonl", "report.html"])
-    rmSync(join(path, name), { recursive: true, force: true });
+  const ours =
+    /^(checkpoints|policy|tensorboard|metrics\.jsonl|report\.html|(trajectories|validation)(-\d+)?)$/;
+  for (const name of readdirSync(path))
+    if (ours.test(name)) rmSync(join(path, name), { recursive: true, force: true });
 }
 
 function versions() {

@@ -21,6 +21,7 @@ import {
   loadOptimizers,
   openCheckpointState,
   type RunState,
+  removeCheckpointsAfter,
   resumeFolders,
 } from "./checkpoint/checkpoint.ts";
 import { CheckpointError } from "./checkpoint/files.ts";
@@ -28,7 +29,7 @@ import { type FitResult, fit } from "./fit.ts";
 import { joinRanks, type Ranks } from "./ranks.ts";
 import { openRunFolder, type RunFolder } from "./run-folder.ts";
 import type { Validation } from "./validate.ts";
-import { createWorkers } from "./workers.ts";
+import { createWorkers, type Workers } from "./workers.ts";
 
 export interface TrainOptions {
   readonly config: Config;
@@ -75,22 +76,30 @@ async function trainIn(
   const checkpoint = ranks.agree(own ? checkpointToResume(config, own.path) : undefined);
   const state: RunState | undefined = checkpoint ? openCheckpointState(checkpoint) : undefined;
   const world = await openConfiguredWorld(config);
-  const workers = createWorkers(config, ranks, checkpoint ? resumeFolders(checkpoint) : undefined);
   const stores: TrajectoryStore[] = [];
+  let workers: Workers | undefined;
   let logger: MetricsLogger | undefined;
   try {
+    workers = createWorkers(config, ranks, checkpoint ? resumeFolders(checkpoint) : undefined);
     if (checkpoint) {
       loadOptimizers(checkpoint, workers);
       say(`going on after iteration ${state!.step} (${checkpoint})`);
     }
+    // Nothing can be wrong with the run any more: now the folder is its own.
+    own?.begin();
+    if (own && state) removeCheckpointsAfter(own.path, state.step);
+    ranks.agree(true);
     const step = state?.step ?? 0;
     const openStore = (folder: string): TrajectoryStore => {
       const store = openTrajectoryStore(ranks.size === 1 ? folder : `${folder}-${ranks.rank}`);
       stores.push(store);
-      store.truncate(step + 1);
+      // A run that begins has not even validated: what lies there is of one that was killed early.
+      store.truncate(state ? step + 1 : 0);
       return store;
     };
-    logger = own ? loggerOf(config, own, step, options.loggers ?? []) : { log() {}, close() {} };
+    logger = own
+      ? loggerOf(config, own, state?.step, options.loggers ?? [])
+      : { log() {}, close() {} };
     const result = await fit({
       config,
       world,
@@ -118,7 +127,7 @@ async function trainIn(
   } finally {
     logger?.close();
     for (const store of stores) store.close();
-    await workers.dispose();
+    await workers?.dispose();
     await world.world.close?.();
   }
 }
@@ -155,14 +164,14 @@ function checkpointToResume(config: Config, run: string): string | undefined {
 function loggerOf(
   config: Config,
   folder: RunFolder,
-  step: number,
+  step: number | undefined,
   more: readonly MetricsLogger[],
 ): MetricsLogger {
   const files = [openMetrics(folder.metrics)];
   if ([config.trainer.logger].flat().includes("tensorboard"))
     files.push(openTensorBoard(join(folder.path, "tensorboard")));
   // What a killed run logged after its last checkpoint is logged again.
-  for (const file of files) file.truncateAfter(step > 0 ? step : -1);
+  for (const file of files) file.truncateAfter(step ?? -1);
   return allLoggers(...files, ...more);
 }
 

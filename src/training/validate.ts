@@ -10,6 +10,7 @@ import {
   collect,
   deriveSeed,
   isValidTurn,
+  TRAINABLE,
   type Trajectory,
 } from "../rollout/index.ts";
 import type { Ranks } from "./ranks.ts";
@@ -74,13 +75,17 @@ export async function validate(
   return { episodes, metrics: validationMetrics(episodes), collection };
 }
 
-export function validationMetrics(episodes: readonly ValidationEpisode[]): Metrics {
-  if (episodes.length === 0) return {};
+/** Episodes that ended through no doing of the agent are neither won nor lost: left out, and counted. */
+export function validationMetrics(all: readonly ValidationEpisode[]): Metrics {
+  const episodes = all.filter(({ status }) => TRAINABLE.has(status));
+  const leftOut = all.length - episodes.length;
+  if (episodes.length === 0) return leftOut === 0 ? {} : { "val/left_out_episodes": leftOut };
   const rate = (some: readonly ValidationEpisode[]) =>
     some.filter(({ won }) => won).length / some.length;
   const turns = episodes.reduce((sum, episode) => sum + episode.turns, 0);
   const valid = episodes.reduce((sum, episode) => sum + episode.validTurns, 0);
   const metrics: Metrics = {
+    ...(leftOut > 0 && { "val/left_out_episodes": leftOut }),
     "val/success_rate": rate(episodes),
     "val/score": episodes.reduce((sum, { score }) => sum + score, 0) / episodes.length,
     "val/reward": episodes.reduce((sum, { reward }) => sum + reward, 0) / episodes.length,

@@ -6,7 +6,7 @@
  */
 import type { Agent } from "../agents/index.ts";
 import { advantageEstimators } from "../algorithms/index.ts";
-import { type Config, groupSize, needsReference, totalIterations } from "../config/index.ts";
+import { type Config, needsReference, totalIterations } from "../config/index.ts";
 import { agentOf, requireModelFolder } from "../evaluation/index.ts";
 import { createEngine, type Engine, type SamplingOptions } from "../generation/index.ts";
 import {
@@ -67,11 +67,11 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
   requireVocabulary(base, chat, folder);
   const lora = withLora ? adapterOf(base, config, resume) : undefined;
   const model: PolicyModel = lora ?? base;
-  const updates = totalIterations(config) * updatesPerIteration(config);
+  const iterations = totalIterations(config);
   const actor = createTrainedModel(
     model,
     actorSettings.optim,
-    updates,
+    iterations,
     actorSettings.autocast,
     ranks,
   );
@@ -85,7 +85,7 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
     critic = createTrainedModel(
       values,
       config.critic.optim,
-      updates,
+      iterations,
       actorSettings.autocast,
       ranks,
     );
@@ -157,13 +157,6 @@ function adapterOf(base: Model, config: Config, resume: ResumeFolders | undefine
   } finally {
     generator.dispose();
   }
-}
-
-/** Updates of the policy in an iteration whose every episode counts. */
-export function updatesPerIteration(config: Config): number {
-  const { actor } = config.actor_rollout_ref;
-  const episodes = config.data.train_batch_size * groupSize(config);
-  return actor.ppo_epochs * Math.max(1, Math.round(episodes / actor.ppo_mini_batch_size));
 }
 
 /** A tokenizer whose ids the model does not have would fail in the middle of a rollout. */

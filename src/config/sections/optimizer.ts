@@ -9,9 +9,9 @@ export function optimizer(lr: number) {
     lr: setting(notNegative.default(lr), "Learning rate."),
     lr_warmup_steps: setting(
       z.int().min(-1).default(-1),
-      "Updates over which it rises from 0; -1: lr_warmup_steps_ratio decides.",
+      "Iterations over which it rises from 0; -1: lr_warmup_steps_ratio decides.",
     ),
-    lr_warmup_steps_ratio: setting(share.default(0), "The same as a share of all updates."),
+    lr_warmup_steps_ratio: setting(share.default(0), "The same as a share of all iterations."),
     warmup_style: setting(
       z.enum(["constant", "linear", "cosine"]).default("constant"),
       "What it does afterwards.",

@@ -17,6 +17,7 @@ import type { KlController } from "../../algorithms/index.ts";
 import { openSafetensors, saveLora, saveModel, writeSafetensors } from "../../models/index.ts";
 import type { OptimizerState, Tensor } from "../../torch/index.ts";
 import { tidy } from "../../torch/index.ts";
+import type { Guards } from "../guards.ts";
 import type { TrainedModel } from "../optimize.ts";
 import type { Workers } from "../workers.ts";
 import { CheckpointError, removeHalfWritten, verifyWhole, writeWhole } from "./files.ts";
@@ -29,7 +30,7 @@ export interface RunState {
   /** Tasks handed out. */
   readonly drawnTasks: number;
   readonly klController: KlController;
-  readonly badUpdates: number;
+  readonly badUpdates: Guards["badUpdates"];
   /** The best validation so far, and its iteration. */
   readonly best: { readonly step: number; readonly successRate: number } | null;
   /** Episodes and sampled tokens so far. */
@@ -149,4 +150,10 @@ export function pruneCheckpoints(run: string, keep: number | null, best: number 
   const steps = checkpointSteps(run);
   for (const step of steps.slice(0, Math.max(0, steps.length - keep)))
     if (step !== best) rmSync(checkpointFolder(run, step), { recursive: true, force: true });
+}
+
+/** Removes what was saved after an iteration from which a run goes on: it will be another's future. */
+export function removeCheckpointsAfter(run: string, step: number): void {
+  for (const later of checkpointSteps(run))
+    if (later > step) rmSync(checkpointFolder(run, later), { recursive: true, force: true });
 }
