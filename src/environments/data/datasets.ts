@@ -2,6 +2,7 @@
  * @file The data that `data get NAME` can fetch. A world with data of its own adds a line.
  */
 import { alfworldData } from "../alfworld/data.ts";
+import { webshopAllData, webshopData } from "../webshop/data/download.ts";
 
 export interface Dataset {
   /** One sentence for `data list`. */
@@ -20,4 +21,8 @@ export interface GetOptions {
   onProgress?(doing: string, done: number, total: number | undefined): void;
 }
 
-export const DATASETS: Readonly<Record<string, Dataset>> = { alfworld: alfworldData };
+export const DATASETS: Readonly<Record<string, Dataset>> = {
+  alfworld: alfworldData,
+  webshop: webshopData,
+  "webshop-all": webshopAllData,
+};
