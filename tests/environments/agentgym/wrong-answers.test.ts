@@ -51,8 +51,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   "answers null": [() => null, /expected an object, got null/],
   "never answers": [
     () => undefined,
-    /did not answer within 0.7 s: it stopped before it answered/,
-    0.7,
+    /did not answer within 1 s: it stopped before it answered/,
+    1,
   ],
   drips: [
     (response) => {
@@ -60,8 +60,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       const drip = setInterval(() => response.write(" "), 20);
       response.once("close", () => clearInterval(drip));
     },
-    /did not answer within 0.7 s: it stopped in the middle of its answer/,
-    0.7,
+    /did not answer within 1 s: it stopped in the middle of its answer/,
+    1,
   ],
   "never stops": [
     (response) => {
