@@ -72,7 +72,7 @@ describe("data get webshop", () => {
   it("says what is wrong with files that are there", async () => {
     instead = "[]";
     await expect(get()).rejects.toThrow(
-      /items_ins_v2_1000\.json cannot be used: \[\] is no object/,
+      /items_human_ins\.json cannot be used: \[\] is no object.*Remove the file/s,
     );
     writeFileSync(join(folder, "webshop", "items_ins_v2_1000.json"), JSON.stringify({}));
     writeFileSync(join(folder, "webshop", "items_human_ins.json"), JSON.stringify({}));

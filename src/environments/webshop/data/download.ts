@@ -80,7 +80,11 @@ async function get(options: GetOptions, files: readonly File[], small: boolean):
     records[name] = { url: address, ...found };
   }
   rmSync(work, { recursive: true, force: true });
-  const source = await verified(folder, small);
+  const source = await verified(folder, small).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message.replace(/^webshop: /, "") : String(error);
+    const advice = "Remove the file and run the command again to fetch it anew.";
+    throw new EnvironmentError("webshop", `${reason} ${advice}`, { cause: error });
+  });
   if (missing.length === 0) return `${folder} already has them: ${source}.`;
   // We cannot know the sums beforehand; whoever fetches again can compare.
   mkdirSync(folder, { recursive: true });
