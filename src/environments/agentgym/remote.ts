@@ -69,13 +69,13 @@ export class Remote {
     }
   }
 
-  /** False where a server cannot close environments: then they are better used again. */
+  /** False where a kind's servers cannot close environments: they are better used again. (Ours can.) */
   get closes(): boolean {
     return this.line.kind.closes === true;
   }
 
   async close(signal: AbortSignal): Promise<void> {
-    if (this.closes) await ask(this.line, "close", this.#key(), signal, () => undefined);
+    await ask(this.line, "close", this.#key(), signal, () => undefined);
   }
 
   #key(): Readonly<Record<string, Json>> {

@@ -42,6 +42,9 @@ export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment
   /** Given back by their environments, at servers that cannot close them. */
   const free: Remote[] = [];
   let made = 0;
+  /** Whether it is heard is the server's affair: many have no such route. */
+  const farewell = (remote: Remote): Promise<void> =>
+    remote.close(AbortSignal.timeout(FAREWELL)).catch(() => {});
   const context: Context = {
     kind,
     ...{ retries: options.retries, wait: options.wait * 1000, replay: options.replay },
@@ -56,9 +59,9 @@ export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment
         free.push(remote);
         return;
       }
-      // Whether it is heard is the server's affair, and one that has failed us is not waited for.
-      const farewell = remote.close(AbortSignal.timeout(FAREWELL)).catch(() => {});
-      if (usable) await farewell;
+      const said = farewell(remote);
+      // A server that has failed us is not waited for.
+      if (usable) await said;
     },
     closed: (environment) => void living.delete(environment),
   };
@@ -94,7 +97,7 @@ export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment
     },
     async close() {
       await Promise.all([...living].map((environment) => environment.close()));
-      free.length = 0;
+      await Promise.all(free.splice(0).map(farewell));
     },
   };
 }

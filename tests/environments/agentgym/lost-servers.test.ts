@@ -167,6 +167,8 @@ describe("closing", () => {
     const world = await at(server.url, { kind: "maze" });
     for (let i = 0; i < 5; i++) await (await begun(world)).close?.();
     expect(server.environments).toBe(1);
+    await world.close?.();
+    expect(server.environments).toBe(0);
   });
 });
 

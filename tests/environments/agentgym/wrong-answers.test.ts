@@ -49,11 +49,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ],
   "answers with a list": [() => ["x"], /expected an object, got \["x"\]/],
   "answers null": [() => null, /expected an object, got null/],
-  "never answers": [
-    () => undefined,
-    /did not answer within 1 s: it stopped before it answered/,
-    1,
-  ],
+  "never answers": [() => undefined, /did not answer within 1 s: it stopped before it answered/, 1],
   drips: [
     (response) => {
       response.writeHead(200, { "content-type": "application/json" });

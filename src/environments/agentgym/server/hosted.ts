@@ -81,6 +81,7 @@ export class HostedEnvironments {
     return this.#use(id, async (place) => {
       const index = this.#index(wanted ?? place.wish ?? this.#turn++ % this.#tasks.length);
       const task = this.#tasks.task(index);
+      place.standing = undefined; // Should it fail, no episode is left, also not the one before.
       const observation = await place.environment.reset(task);
       place.standing = { task, index, first: observation, observation, result: undefined };
       return place.standing;
