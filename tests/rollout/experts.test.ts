@@ -16,6 +16,8 @@ const WORLDS: [name: string, tasks: number, options: Record<string, unknown>][] 
   ["maze", 12, {}],
   ["wordle", 8, {}],
   ["textcraft", 8, {}],
+  ["webshop", 6, {}],
+  ["tools", 6, {}],
 ];
 
 /** The expert alone with the world: rewards of its episodes. */
@@ -43,6 +45,7 @@ describe.each(WORLDS)("%s", (name, count, options) => {
     const world = await openWorld(definition, options);
     const tasks = await tasksOf(world, count);
     const turns = definition.maximumSteps;
+    const about = { name, summary: definition.summary, tools: world.tools };
     const expected = await alone(world, tasks, turns);
     expect(expected.filter((reward) => reward > 0).length).toBeGreaterThan(count / 2);
     for (const format of FORMAT_NAMES)
@@ -55,7 +58,7 @@ describe.each(WORLDS)("%s", (name, count, options) => {
         });
         const limits = { turns };
         const { all, account } = await collect({
-          ...{ world, about: definition, agent, policy, limits, tasks, seed: 1 },
+          ...{ world, about, agent, policy, limits, tasks, seed: 1 },
         });
         const place = `${format}, ${context}`;
         expect(account.errors, place).toEqual([]);
