@@ -1,0 +1,166 @@
+/**
+ * @file What the tests of training share: tiny model folders, configurations of tiny runs, workers and
+ * batches of episodes that a model really sampled.
+ */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { klController } from "../../../src/algorithms/index.ts";
+import { type Config, resolveConfig } from "../../../src/config/index.ts";
+import { agentOf, limitsOf, openConfiguredWorld } from "../../../src/evaluation/index.ts";
+import {
+  Chat,
+  initModelFolder,
+  loadChatTemplate,
+  loadModel,
+  loadTokenizer,
+  type Model,
+  presetConfig,
+  saveModel,
+} from "../../../src/models/index.ts";
+import {
+  type Batch,
+  collect,
+  packTrajectories,
+  scriptedPolicy,
+  type Trajectory,
+} from "../../../src/rollout/index.ts";
+import { collectGroups } from "../../../src/training/collect.ts";
+import { examplesOf, fineTune, joinRanks, type Ranks } from "../../../src/training/index.ts";
+import { composerOf } from "../../../src/training/reward.ts";
+import { taskOrder } from "../../../src/training/task-order.ts";
+import { createWorkers, type Workers } from "../../../src/training/workers.ts";
+
+export const LIGHTS = fileURLToPath(new URL("./lights.ts", import.meta.url));
+
+/** Words that come often enough become one token. */
+const TEXTS = [
+  "It is red. No. It is red. Yes. It is green. No. It is green. Yes. It is blue. No. It is blue.",
+  "Yes, done. stop\ngo\nwait\nstop\ngo\nwait\nstop\ngo\nwait\nstop\ngo\nwait",
+];
+
+/** A model of some thousand parameters with random weights. */
+export function newTinyFolder(parent: string, name = "new", texts: readonly string[] = TEXTS) {
+  const folder = join(parent, name);
+  const preset = presetConfig("tiny", { family: "qwen3" });
+  const config = { ...preset, hiddenSize: 32, headDimension: 8, intermediateSize: 64 };
+  initModelFolder(folder, { config, texts, vocabularySize: 300, seed: 1 });
+  return folder;
+}
+
+/** The settings of a tiny run; a test's own come behind them. */
+export function tinySettings(model: string, run: string): string[] {
+  return [
+    `actor_rollout_ref.model.path=${model}`,
+    `env.env_name=${LIGHTS}`,
+    "env.format=action",
+    "env.prompts=bare",
+    "env.show_admissible=False",
+    "env.rollout.n=3",
+    "data.train_batch_size=3",
+    "data.val_batch_size=4",
+    "data.max_response_length=6",
+    "actor_rollout_ref.actor.optim.lr=1e-3",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=64",
+    `trainer.default_local_dir=${run}`,
+    "trainer.val_before_train=False",
+    "trainer.test_freq=-1",
+    "trainer.threads=1",
+  ];
+}
+
+export function tinyConfig(model: string, run: string, own: readonly string[] = []): Config {
+  return resolveConfig({ overrides: [...tinySettings(model, run), ...own] }).config;
+}
+
+export function openChat(folder: string): Chat {
+  return new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+}
+
+/** Episodes of the world's scripted policy, won or not. */
+export async function scriptedEpisodes(config: Config, chat: Chat, count: number) {
+  const world = await openConfiguredWorld(config);
+  const agent = agentOf(config);
+  let begun = 0;
+  const { all } = await collect({
+    world: world.world,
+    about: world.about,
+    agent,
+    policy: scriptedPolicy({
+      chat,
+      format: agent.format,
+      expert: () => world.world.expert!(begun++),
+    }),
+    limits: limitsOf(config, world.turns),
+    tasks: taskOrder(await world.world.tasks(world.trainSplit), 1, true).next(count),
+    seed: 1,
+    concurrency: 1,
+  });
+  return all;
+}
+
+/** A model that has learned the form of answers from the scripted policy's. */
+export async function warmTinyFolder(
+  parent: string,
+  { episodes = 80, epochs = 6 } = {},
+): Promise<string> {
+  const folder = newTinyFolder(parent, "cold");
+  const warm = join(parent, "warm");
+  const config = tinyConfig(folder, join(parent, "unused"));
+  const model = loadModel(folder);
+  try {
+    const played = await scriptedEpisodes(config, openChat(folder), episodes);
+    await fineTune(model, played.flatMap(examplesOf), {
+      epochs,
+      lr: 1e-2,
+      batchSize: 8,
+      weightDecay: 0,
+      seed: 0,
+    });
+    saveModel(model, warm, { tokenizerFolder: folder });
+  } finally {
+    model.dispose();
+  }
+  return warm;
+}
+
+/** A run that is set up and not begun: its workers, and the episodes of its first iteration. */
+export interface SetUp {
+  readonly config: Config;
+  readonly workers: Workers;
+  readonly ranks: Ranks;
+  readonly batch: Batch;
+  readonly trajectories: readonly Trajectory[];
+}
+
+export async function setUp(config: Config, ranks: Ranks = joinRanks()): Promise<SetUp> {
+  const world = await openConfiguredWorld(config);
+  const workers = createWorkers(config, ranks);
+  const order = taskOrder(await world.world.tasks(world.trainSplit), config.trainer.seed, true);
+  const parts = { config, world, workers, ranks, say: () => {} };
+  const { groups } = await collectGroups(parts, composerOf(config), order, 1);
+  const trajectories = groups.flatMap((group) => group.trajectories);
+  const batch = packTrajectories(trajectories, { validity: config.env.validity });
+  return { config, workers, ranks, batch, trajectories };
+}
+
+/** Every trained weight, as one list of numbers. */
+export function weightsOf(model: Model): number[] {
+  return [...model.trainable.values()].flatMap((tensor) => [...tensor.detach().toNumbers()]);
+}
+
+export function gradientsOf(model: Model): number[] {
+  return [...model.trainable.values()].flatMap((tensor) =>
+    tensor.grad === null
+      ? new Array<number>(tensor.numel).fill(0)
+      : [...tensor.grad.detach().toNumbers()],
+  );
+}
+
+export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  if (a.length !== b.length) throw new Error(`${a.length} numbers against ${b.length}`);
+  let largest = 0;
+  for (let i = 0; i < a.length; i++) largest = Math.max(largest, Math.abs(a[i]! - b[i]!));
+  return largest;
+}
+
+export const FIXED_KL = klController({ type: "fixed", coefficient: 0.001 });
