@@ -168,7 +168,7 @@ describe("data get alfworld", () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     try {
       expect(await main(["data", "list"])).toBe(0);
-      expect(log.mock.lastCall?.[0]).toMatch(/json_2\.1\.3_tw-pddl\.zip/);
+      expect(log.mock.calls.flat().join("\n")).toMatch(/json_2\.1\.3_tw-pddl\.zip/);
       expect(await main(["data", "get", "alfworld", "--to", join(folder, "x"), "--url", url])).toBe(
         0,
       );

@@ -13,10 +13,10 @@ import {
   writeIndexFile,
 } from "../../../src/environments/webshop/search/index-file.ts";
 import { indexBuilder } from "../../../src/environments/webshop/search/inverted-index.ts";
+import { keptIndex } from "../../../src/environments/webshop/search/kept-index.ts";
 import { lengthCode, lengthOfCode } from "../../../src/environments/webshop/search/lengths.ts";
 import { porterStem } from "../../../src/environments/webshop/search/porter.ts";
 import { searcher } from "../../../src/environments/webshop/search/search.ts";
-import { keptIndex } from "../../../src/environments/webshop/search/shop-search.ts";
 
 describe("Porter's stemmer", () => {
   /** The examples of Porter's paper, step by step; steps that follow may change them further. */

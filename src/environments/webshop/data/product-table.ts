@@ -7,7 +7,7 @@ import { readArrayFile, textBytes, textLines, writeArrayFile } from "../array-fi
 import { cacheFile } from "../cache-folder.ts";
 import { documentText, type Product } from "../product.ts";
 import { type InvertedIndex, indexBuilder } from "../search/inverted-index.ts";
-import { ignoringFailure, keptIndex } from "../search/shop-search.ts";
+import { ignoringFailure, keptIndex } from "../search/kept-index.ts";
 import { DataError, eachObject } from "./json-array.ts";
 import { asinOf, productOf } from "./record.ts";
 

@@ -8,8 +8,8 @@ import type { Goal } from "../goal.ts";
 import { keptProducts } from "../kept-products.ts";
 import { type Catalogue, documentText } from "../product.ts";
 import { indexBuilder } from "../search/inverted-index.ts";
+import { keptIndex } from "../search/kept-index.ts";
 import { searcher } from "../search/search.ts";
-import { keptIndex } from "../search/shop-search.ts";
 import type { Shop } from "../shop.ts";
 import {
   asinOf,

@@ -44,8 +44,14 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
     ...["lightweight build", "padded collar", "vegan leather", "water repellent"],
   ],
   Electronics: [
-    ...["fast charging", "low latency", "energy saving", "plug and play", "wall mountable"],
-    ...["travel case included", "voice control", "two year warranty", "compact design"],
+    ...["energy saving", "plug and play", "travel case included", "two year warranty"],
+    ...[
+      "compact design",
+      "recycled plastic",
+      "quiet operation",
+      "gift packaging",
+      "carbon neutral",
+    ],
   ],
   Home: [
     ...["easy assembly", "scratch resistant", "space saving", "solid wood", "stain resistant"],
