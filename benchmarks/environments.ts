@@ -3,6 +3,7 @@
  * gives figures with the bar that each must reach.
  */
 import { alfworldCases } from "./environments/alfworld.ts";
+import { smallWorldCases } from "./environments/small-worlds.ts";
 import { webshopCases } from "./environments/webshop.ts";
 import type { Benchmark } from "./main.ts";
 import { table } from "./measure.ts";
@@ -21,7 +22,7 @@ export interface Case {
   run(): Promise<Readonly<Record<string, Figure>> | string>;
 }
 
-const CASES: readonly Case[] = [...alfworldCases, ...webshopCases];
+const CASES: readonly Case[] = [...alfworldCases, ...smallWorldCases, ...webshopCases];
 
 type Figures = Record<string, Readonly<Record<string, Figure>> | string>;
 

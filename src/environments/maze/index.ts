@@ -15,6 +15,7 @@ export const maze = defineWorld({
   name: "maze",
   aliases: ["lmrlgym_maze"],
   summary: "find the way through a maze from what is near: the double T, or generated ones",
+  briefing: "You walk through a maze, one step at a time. You see only the walls around you.",
   maximumSteps: 50,
   options: {
     maze: {

@@ -8,6 +8,10 @@ const depth = { kind: "number", integer: true, minimum: 1, maximum: 100 } as con
 export const textcraft = defineWorld({
   name: "textcraft",
   summary: "craft a thing from recipes among which some lead elsewhere",
+  briefing:
+    'You craft things. "get 2 log" gets what is to be found, "craft 4 board using 1 log" makes ' +
+    'something, in exactly the numbers of a crafting command that you are given, and "inventory" ' +
+    "shows what you carry. Where a command names only a kind, any thing of that kind will do.",
   maximumSteps: 40,
   options: {
     data: {

@@ -6,7 +6,6 @@ import type { RecipeBook } from "./book.ts";
 import { commandOf, nameOf, type Recipe } from "./recipe.ts";
 
 export interface TaskText {
-  readonly commands: readonly string[];
   readonly text: string;
   readonly instruction: string;
 }
@@ -31,7 +30,6 @@ export function taskText(
   const commands = random.shuffled(chosen).map(commandOf);
   const instruction = `Goal: craft ${nameOf(goal)}.`;
   return {
-    commands,
     text: `Crafting commands:\n${commands.join("\n")}\n\n${instruction}`,
     instruction,
   };

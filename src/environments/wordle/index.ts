@@ -7,6 +7,7 @@ export const wordle = defineWorld({
   name: "wordle",
   aliases: ["lmrlgym_wordle"],
   summary: "guess a hidden word of five letters in six attempts",
+  briefing: "You guess a hidden word of five letters.",
   maximumSteps: 6,
   options: {
     words: {

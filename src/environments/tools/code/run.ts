@@ -45,10 +45,12 @@ const STACK = 400_000;
 /** To read what was printed, once the time is over. */
 const GRACE = 200;
 
-/** Node has it; TypeScript knows it only from browsers. */
+/** What the library makes of it: TypeScript knows WebAssembly only from browsers. */
+type WasmModule = Exclude<NonNullable<CustomizeVariantOptions["wasmModule"]>, () => unknown>;
+
 const { WebAssembly: wasm } = globalThis as unknown as {
   WebAssembly: {
-    compile(bytes: Uint8Array): Promise<WebAssembly.Module>;
+    compile(bytes: Uint8Array): Promise<WasmModule>;
     Memory: new (size: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer };
   };
 };
@@ -56,9 +58,9 @@ const { WebAssembly: wasm } = globalThis as unknown as {
 /** Its types speak of the CommonJS form, whose export is one level further down. */
 const RELEASE = release as unknown as QuickJSSyncVariant;
 
-let compiled: Promise<WebAssembly.Module> | undefined;
+let compiled: Promise<WasmModule> | undefined;
 
-async function wasmModule(): Promise<WebAssembly.Module> {
+async function wasmModule(): Promise<WasmModule> {
   const file = createRequire(import.meta.url).resolve("@jitl/quickjs-wasmfile-release-sync/wasm");
   return wasm.compile(await readFile(file));
 }
