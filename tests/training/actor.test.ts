@@ -248,7 +248,7 @@ describe("an update of the critic", () => {
     const trained = createTrainedModel(model, own.critic.optim, 10, "none", made.ranks);
     const options = { ...criticUpdateOptions(own, 1), tokensPerPass };
     const { metrics } = updateCritic(trained, made.batch, { returns, oldValues }, own, options);
-    expect(metrics["critic/vf_clipfrac"]).toBeGreaterThan(0.05);
+    expect(metrics["critic/vf_clipfrac"]).toBeGreaterThan(0);
     expect(Math.max(...expected.map(Math.abs))).toBeGreaterThan(1e-2);
     expect(largestDifference(firstGradients(trained), expected)).toBeLessThan(2e-6);
     trained.dispose();
