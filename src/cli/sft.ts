@@ -42,6 +42,8 @@ export const sft: Command = {
     "  --out FOLDER      where the model goes",
     "  --episodes N      expert episodes of the training split (100)",
     "  --data FILE       instead: trajectories or chats (.jsonl, .parquet), or a folder of trajectories",
+    "  --slips X         share of turns in which the expert does something wrong and goes on (0.1): the",
+    "                    model learns to go on after a mistake, and not the mistake",
     "  --epochs N        passes over them (10)",
     "  --lr X            learning rate (1e-3)",
     "  --batch N         sequences per update (8)",
@@ -61,6 +63,7 @@ export const sft: Command = {
         out: { type: "string" },
         episodes: { type: "string", default: "100" },
         data: { type: "string" },
+        slips: { type: "string", default: "0.1" },
         epochs: { type: "string", default: "10" },
         lr: { type: "string", default: "1e-3" },
         batch: { type: "string", default: "8" },
@@ -81,6 +84,10 @@ export const sft: Command = {
         out: values.out,
         data: values.data,
         episodes: number("episodes", values.episodes, 1),
+        slips:
+          Number(values.slips) >= 0 && Number(values.slips) < 1
+            ? Number(values.slips)
+            : wrong("slips", values.slips),
         epochs: number("epochs", values.epochs, 1),
         lr: Number(values.lr) > 0 ? Number(values.lr) : wrong("lr", values.lr),
         batch: number("batch", values.batch, 1),
@@ -100,6 +107,7 @@ interface SftWishes {
   out: string;
   data: string | undefined;
   episodes: number;
+  slips: number;
   epochs: number;
   lr: number;
   batch: number;
@@ -159,11 +167,11 @@ async function fromExperts(
   world: Awaited<ReturnType<typeof openConfiguredWorld>>,
   chat: Chat,
   contextLength: number,
-  { episodes, seed }: SftWishes,
+  { episodes, seed, slips }: SftWishes,
 ): Promise<Example[]> {
   const order = taskOrder(await world.world.tasks(world.trainSplit), seed, true);
   const tasks = order.next(episodes);
-  const won = await expertEpisodes({ config, world, chat, tasks, seed, contextLength });
+  const won = await expertEpisodes({ config, world, chat, tasks, seed, slips, contextLength });
   console.log(`the expert solved ${won.length} of ${tasks.length} tasks`);
   return won.flatMap(examplesOf);
 }

@@ -3,7 +3,7 @@
  * gives episodes to learn from (SFT), and a test of the loop.
  */
 import type { ReplyFormat } from "../../agents/index.ts";
-import type { Expert, Observation } from "../../environments/index.ts";
+import { type Expert, type Observation, seededRandom } from "../../environments/index.ts";
 import type { Chat } from "../../models/index.ts";
 import type { Policy } from "./policy.ts";
 
@@ -22,12 +22,21 @@ export interface ScriptedPolicyOptions {
   readonly contextLength?: number;
   /** Default: the shortest words that make the reply well-formed. */
   readonly words?: ExpertWords;
+  /**
+   * The share of turns in which it slips: does what is not admissible there, where the world knows,
+   * and goes on. A model that only saw experts has never seen its own mistakes, and does not know how
+   * to go on from one. (What is learned from such an episode are the other turns.)
+   */
+  readonly slips?: { readonly share: number; readonly seed: number };
 }
 
 export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
   const { chat, format, contextLength = Number.MAX_SAFE_INTEGER } = options;
   const words = options.words ?? fewWords(format);
   const experts = new Map<string, Expert>();
+  const slip = options.slips && slips(options.slips.share, options.slips.seed);
+  /** What an expert wanted to do when it slipped. */
+  const wanted = new Map<string, string>();
   return {
     chat,
     contextLength,
@@ -35,7 +44,13 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
     source: "scripted",
     async reply({ episode, turn, observation, maximumTokens, signal }) {
       if (turn === 0) experts.set(episode, options.expert(episode));
-      const action = experts.get(episode)!.act(observation);
+      let action = wanted.get(episode) ?? experts.get(episode)!.act(observation);
+      const mistake = wanted.has(episode) ? undefined : slip?.(action, observation);
+      wanted.delete(episode);
+      if (mistake !== undefined) {
+        wanted.set(episode, action);
+        action = mistake;
+      }
       const text = format.write(action, words(observation, action, turn));
       const all = [...chat.tokenizer.encode(text), chat.endOfTurnId];
       const ids = all.slice(0, maximumTokens);
@@ -51,7 +66,22 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
         retokenized: false,
       };
     },
-    end: (episode) => void experts.delete(episode),
+    end(episode) {
+      experts.delete(episode);
+      wanted.delete(episode);
+    },
+  };
+}
+
+/** Now and then an action that was right elsewhere and is not admissible here. */
+function slips(share: number, seed: number) {
+  const random = seededRandom("slips", seed);
+  const known: string[] = [];
+  return (action: string, { admissible }: Observation): string | undefined => {
+    known.push(action);
+    if (!admissible || !random.chance(share)) return undefined;
+    const mistake = random.pick(known);
+    return admissible.includes(mistake) ? undefined : mistake;
   };
 }
 

@@ -16,15 +16,19 @@ export interface Example {
   readonly mask: Uint8Array;
 }
 
-/** The rows of a trajectory: one, or one per turn. */
+/**
+ * The rows of a trajectory: one, or one per turn. Replies that could not be read, or whose action the
+ * world did not know, are in it but not learned.
+ */
 export function examplesOf({ context, turns }: Trajectory): Example[] {
   const rows = context === "conversation" ? [turns] : turns.map((turn) => [turn]);
   return rows.map((row) => {
     const ids: number[] = [];
     const mask: number[] = [];
-    for (const { promptIds, reply } of row) {
+    for (const { promptIds, reply, problems, admissible } of row) {
+      const learned = problems.length === 0 && admissible !== false ? 1 : 0;
       ids.push(...promptIds, ...reply.ids);
-      mask.push(...promptIds.map(() => 0), ...reply.ids.map(() => 1));
+      mask.push(...promptIds.map(() => 0), ...reply.ids.map(() => learned));
     }
     return { ids: Int32Array.from(ids), mask: Uint8Array.from(mask) };
   });

@@ -16,6 +16,8 @@ export interface ExpertOptions {
   readonly seed: number;
   /** Tokens that fit into the model. */
   readonly contextLength: number;
+  /** The share of turns in which the expert slips; see scriptedPolicy. Default 0. */
+  readonly slips?: number;
   /** What the expert says besides its actions, in formats with more fields. */
   readonly words?: ExpertWords;
 }
@@ -34,6 +36,7 @@ export async function expertEpisodes(options: ExpertOptions): Promise<Trajectory
     expert: () => expert(seed + begun++),
     contextLength: options.contextLength,
     ...(options.words && { words: options.words }),
+    ...(options.slips && { slips: { share: options.slips, seed } }),
   });
   const { all } = await collect({
     world: world.world,
