@@ -81,7 +81,8 @@ async function faultyRollout(tasks: number) {
       counts[fault] = (counts[fault] ?? 0) + 1;
     });
   const world = { ...options.world, environment };
-  const limits = { turns: 10, seconds: 0.5 };
+  // Long enough for a slow machine: only episodes that hang must run into it.
+  const limits = { turns: 10, seconds: 3 };
   return { good: options, faulty: { ...options, world, limits }, counts };
 }
 
