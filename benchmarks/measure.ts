@@ -2,6 +2,7 @@
  * @file Measuring: side by side in one run, as ratios, because machines are noisy.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { returnFreedMemory } from "../src/torch/index.ts";
 
 /** The median time of each body in seconds; the bodies take turns, so that noise hits all alike. */
 export function sideBySide<Name extends string>(
@@ -35,6 +36,7 @@ export function median(values: readonly number[]): number {
 export function peakMemory(body: () => void): number {
   // Once before, so that what stays (thread stacks, caches) is not counted.
   body();
+  returnFreedMemory();
   writeFileSync("/proc/self/clear_refs", "5");
   const before = statusBytes("VmRSS");
   body();

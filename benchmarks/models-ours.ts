@@ -26,7 +26,7 @@ function flopsPerToken(config: ModelConfig, passes: number): number {
   return 2 * passes * configParameterCount(config);
 }
 
-function randomIds(rows: number, length: number, vocabulary: number): number[][] {
+export function randomIds(rows: number, length: number, vocabulary: number): number[][] {
   const ids = torch.tidy(() =>
     torch.randint(1, vocabulary, [rows, length], new torch.Generator(1)).toArray(),
   );

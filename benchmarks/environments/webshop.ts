@@ -33,7 +33,11 @@ export const webshopCases: readonly Case[] = [
           ...perSecond(STEPS, () => walk(environment, tasks, STEPS)),
           atLeast: 20_000,
         },
-        "steps of whole episodes of the shopper": perSecond(EPISODES, () => shopping(world, tasks)),
+        "steps of whole episodes of the shopper": perSecond(
+          EPISODES,
+          () => shopping(world, tasks, EPISODES).steps,
+        ),
+        ...(await fulfilled(world)),
         "a copy": { value: await cloneBytes(environment, tasks[0]!), unit: "bytes" },
       };
     },
@@ -120,21 +124,40 @@ function walk(environment: LocalEnvironment, tasks: readonly Task[], steps: numb
   return undefined;
 }
 
-/** How many steps the episodes had: searches, pages and purchases with their rewards. */
-function shopping(world: World<LocalEnvironment>, tasks: readonly Task[]): number {
+/** Episodes of the shopper, with searches, pages and purchases with their rewards. */
+function shopping(
+  world: World<LocalEnvironment>,
+  tasks: readonly Task[],
+  episodes: number,
+): { steps: number; won: number } {
   const environment = world.environment();
   let steps = 0;
-  for (let i = 0; i < EPISODES; i++) {
+  let won = 0;
+  for (let i = 0; i < episodes; i++) {
     const shopper = world.expert!(i);
     let observation = environment.reset(tasks[i % tasks.length]!);
     for (let step = 0; step < 15; step++) {
       const result = environment.step(shopper.act(observation));
       steps++;
+      if (result.won) won++;
       if (result.done) break;
       observation = result.observation;
     }
   }
-  return steps;
+  return { steps, won };
+}
+
+/** How often the shopper does what the goals of the test ask for. */
+async function fulfilled(world: World<LocalEnvironment>): Promise<Record<string, Figure>> {
+  const set = await world.tasks("test");
+  const tasks = Array.from({ length: set.length }, (_, i) => set.task(i));
+  const { won, steps } = shopping(world, tasks, tasks.length);
+  return {
+    "goals of the test that the shopper fulfils": {
+      ...{ value: (100 * won) / tasks.length, unit: "%", atLeast: 98 },
+    },
+    "its steps for each": { value: steps / tasks.length, unit: "" },
+  };
 }
 
 async function cloneBytes(environment: LocalEnvironment, task: Task): Promise<number> {

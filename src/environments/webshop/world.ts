@@ -1,7 +1,7 @@
 /**
  * @file The world of a shop.
  */
-import type { LocalEnvironment, World } from "../environment.ts";
+import type { LocalEnvironment, Task, World } from "../environment.ts";
 import { requireSplit, taskSet } from "../tasks.ts";
 import { type Context, ShopEnvironment } from "./environment.ts";
 import { shopper } from "./expert/shopper.ts";
@@ -20,8 +20,12 @@ export function shopWorld(context: Context): World<LocalEnvironment> {
         environment: name,
         split,
         length: goals.length(split),
-        task: (index) => ({ environment: name, split, id: goals.id(split, index) }),
-        type: () => undefined,
+        task(index): Task {
+          const id = goals.id(split, index);
+          // The shop's department: "beauty", "garden", …
+          const type = goals.find(id)?.category;
+          return { environment: name, split, id, ...(type && { type }) };
+        },
       });
     },
     environment: () => new ShopEnvironment(context),

@@ -102,6 +102,14 @@ describe("the built-in shop", () => {
     expect(indexOfAsin("b000000001")).toBeUndefined();
   });
 
+  it("has tasks by department", async () => {
+    const tasks = await (await open()).tasks("train");
+    const types = new Set(Array.from({ length: 100 }, (_, i) => tasks.type(i)));
+    expect([...types].sort()).toEqual([
+      ...["beauty", "clothing", "electronics", "food", "home", "kitchen", "outdoor", "shoes"],
+    ]);
+  });
+
   it("has no goals by people", async () => {
     await expect(open({ human: true })).rejects.toThrow(/the built-in shop has no goals by people/);
   });
