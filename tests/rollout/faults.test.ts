@@ -234,5 +234,5 @@ describe("a process that is killed in mid-rollout", () => {
     const store = openTrajectoryStore(place);
     expect(store.repaired).toBe(11);
     expect(store.episodes()).toHaveLength(before);
-  }, 120_000);
+  }, 240_000);
 });
