@@ -144,7 +144,7 @@ async function openTools(options: ToolsOptions, documents: readonly Document[]):
     search: () => searchTool(documents),
     javascript: () =>
       codeTool({ time: options.codeSeconds * 1000, memory: options.codeMegabytes * 2 ** 20 }),
-    fetch: () => fetchTool({ allowPrivate: options.fetchPrivate }),
+    fetch: () => fetchTool(options.fetchPrivate ? { isForbidden: () => false } : {}),
   };
   const tools = TOOL_NAMES.filter((name) => wanted.includes(name)).map((name) => makers[name]!());
   try {

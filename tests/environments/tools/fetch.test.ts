@@ -25,7 +25,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const limits = { time: 1000, size: 100_000, redirects: 3, allowPrivate: true };
+const limits = { time: 1000, size: 100_000, redirects: 3, isForbidden: () => false };
 const answer =
   (body: string | Buffer, headers: Record<string, string> = { "content-type": "text/plain" }) =>
   (_: IncomingMessage, response: ServerResponse) =>
@@ -117,8 +117,24 @@ describe("a server that", () => {
     await expect(getPage(base, limits)).rejects.toThrow();
   });
 
-  it("is private, or redirects to what is, is not read unless allowed", async () => {
-    const strict = { ...limits, allowPrivate: false };
+  it("redirects to a forbidden address is not followed there", async () => {
+    // As if this one address were public, and all others private.
+    const mostly = { ...limits, isForbidden: (address: string) => address !== "127.0.0.1" };
+    for (const host of ["127.0.0.2", "10.0.0.1", "[::1]", "169.254.169.254", "2130706434"]) {
+      handler = (_, response) =>
+        void response.writeHead(302, { location: `http://${host}/secret` }).end();
+      await expect(getPage(base, mostly), host).rejects.toThrow(/private address/);
+    }
+    handler = (_, response) =>
+      void response.writeHead(302, { location: "file:///etc/passwd" }).end();
+    await expect(getPage(base, mostly)).rejects.toThrow(/only http and https/);
+    // A name with several addresses is reached by those that are allowed, or not at all.
+    const none = { ...limits, isForbidden: () => true };
+    await expect(getPage(base.replace("127.0.0.1", "localhost"), none)).rejects.toThrow(/private/);
+  });
+
+  it("is private is not read unless allowed", async () => {
+    const strict = { ...limits, isForbidden: isPrivate };
     handler = answer("secret");
     for (const url of [base, base.replace("127.0.0.1", "localhost"), "http://[::1]:1/"])
       await expect(getPage(url, strict), url).rejects.toThrow(/private address/);
@@ -184,7 +200,7 @@ describe("a page's text", () => {
 describe("the tool", () => {
   it("shows text, and tells what went wrong", async () => {
     handler = answer("<p>Hi</p>", { "content-type": "text/html" });
-    const open = fetchTool({ allowPrivate: true, time: 1000 });
+    const open = fetchTool({ isForbidden: () => false, time: 1000 });
     expect(await callTool(open, { url: base }, 1000)).toEqual({ text: "Hi", failed: false });
     handler = (_, response) =>
       void response.writeHead(404, { "content-type": "text/plain" }).end("no");

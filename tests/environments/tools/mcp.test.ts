@@ -116,9 +116,10 @@ describe("a server behind HTTP", () => {
       (r: ServerResponse) => void r.writeHead(307, { location: "http://127.0.0.1:1/" }).end(),
       /cannot be reached/,
     ],
-  ])("that answers with %s is refused", async (_, handle, message) => {
+  ])("that answers with %s is refused", async (what, handle, message) => {
+    const start = what === "silence" ? 1000 : 20_000;
     const url = await listening(createServer((_, response) => handle(response)));
-    await expect(mcpTools(url, { start: 1000 })).rejects.toThrow(message);
+    await expect(mcpTools(url, { start })).rejects.toThrow(message);
   });
 });
 

@@ -1,7 +1,10 @@
 /**
  * @file The sandbox: what code can do, and what it cannot, however it tries.
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { runCode } from "../../../src/environments/tools/code/run.ts";
 import { createSandbox } from "../../../src/environments/tools/code/sandbox.ts";
@@ -157,6 +160,18 @@ describe("the sandbox", () => {
     wide.close();
     await expect(wide.run("1")).rejects.toThrow(/closed/);
   });
+
+  it("ends by itself when nobody is there to end it", async () => {
+    const file = fileURLToPath(
+      new URL("../../../src/environments/tools/code/process.ts", import.meta.url),
+    );
+    const child = spawn(process.execPath, ["--import", "tsx", file], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    await once(child, "message");
+    child.send({ code: "Array(2 ** 32 - 2).join('x')", limits: LIMITS });
+    expect((await once(child, "exit"))[1]).toBe("SIGKILL");
+  }, 30_000);
 
   it("is stopped by a signal, and goes on with the next", async () => {
     const stopping = new AbortController();

@@ -1,13 +1,12 @@
 /**
- * @file Gets a page: http and https only, with limits of size, time and redirects, and from public
- * addresses only unless told. The address that was checked is the address that is connected to.
+ * @file Gets a page: http and https only, with limits of size, time and redirects, and not from
+ * forbidden addresses. The address that was checked is the address that is connected to.
  */
 import { lookup as resolve } from "node:dns";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { isPrivate } from "./addresses.ts";
 
 export interface FetchLimits {
   /** Milliseconds for all of it. */
@@ -15,7 +14,8 @@ export interface FetchLimits {
   /** Bytes of the page, unpacked. */
   readonly size: number;
   readonly redirects: number;
-  readonly allowPrivate: boolean;
+  /** Whether an address may not be connected to. */
+  readonly isForbidden: (address: string) => boolean;
 }
 
 export interface Page {
@@ -65,7 +65,7 @@ export async function getPage(
   }
 }
 
-function checkedUrl(address: string, { allowPrivate }: FetchLimits): URL {
+function checkedUrl(address: string, { isForbidden }: FetchLimits): URL {
   if (!URL.canParse(address)) throw new Error(`"${address.slice(0, 100)}" is no address`);
   const url = new URL(address);
   if (url.protocol !== "http:" && url.protocol !== "https:")
@@ -73,7 +73,7 @@ function checkedUrl(address: string, { allowPrivate }: FetchLimits): URL {
   if (url.username !== "" || url.password !== "")
     throw new Error("addresses with a user's name and password are not fetched");
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) !== 0 && isPrivate(host) && !allowPrivate) throw notAllowed(host);
+  if (isIP(host) !== 0 && isForbidden(host)) throw notAllowed(host);
   return url;
 }
 
@@ -82,11 +82,11 @@ function notAllowed(address: string): Error {
 }
 
 /** Names are looked up here, once, so that no second lookup can say something else. */
-function lookupFor({ allowPrivate }: FetchLimits): LookupFunction {
+function lookupFor({ isForbidden }: FetchLimits): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "", 0);
-      const allowed = addresses.filter(({ address }) => allowPrivate || !isPrivate(address));
+      const allowed = addresses.filter(({ address }) => !isForbidden(address));
       const [first] = allowed;
       if (!first) return callback(notAllowed(hostname), "", 0);
       if (options.all) callback(null, allowed);

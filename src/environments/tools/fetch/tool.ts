@@ -2,11 +2,12 @@
  * @file Reading pages of the web as a tool. It is off unless somebody turns it on.
  */
 import { cut, type Tool } from "../tool.ts";
+import { isPrivate } from "./addresses.ts";
 import { pageText } from "./page-text.ts";
 import { type FetchLimits, getPage } from "./request.ts";
 
 export const FETCH_LIMITS: FetchLimits = {
-  ...{ time: 15_000, size: 2_000_000, redirects: 5, allowPrivate: false },
+  ...{ time: 15_000, size: 2_000_000, redirects: 5, isForbidden: isPrivate },
 };
 
 const SHOWN = 10_000;

@@ -92,19 +92,23 @@ async function readWhole(response: Response): Promise<string> {
 
 /** The data of each event; events are separated by empty lines. */
 async function* eventData(response: Response): AsyncGenerator<string> {
-  let rest = "";
+  let parts: string[] = [];
   for await (const piece of pieces(response)) {
-    const events = (rest + piece).replaceAll("\r\n", "\n").split("\n\n");
+    const end = parts.at(-1)?.slice(-3) ?? "";
+    parts.push(piece);
+    // Only where an event ends is it worth looking at all of it.
+    if (!/\n\r?\n/.test(end + piece)) continue;
+    const events = parts.join("").split(/\r?\n\r?\n/);
     // The last one may not be whole yet.
-    rest = events.pop() ?? "";
+    parts = [events.pop() ?? ""];
     for (const event of events) yield dataOf(event);
   }
-  if (rest.trim() !== "") yield dataOf(rest);
+  yield dataOf(parts.join(""));
 }
 
 function dataOf(event: string): string {
   return event
-    .split("\n")
+    .split(/\r?\n/)
     .filter((line) => line.startsWith("data:"))
     .map((line) => line.slice(5).replace(/^ /, ""))
     .join("\n");

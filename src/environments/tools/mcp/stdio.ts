@@ -1,7 +1,7 @@
 /**
  * @file A server that is a program: messages are lines on its standard input and output.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import {
   type Incoming,
   LARGEST_MESSAGE,
@@ -44,6 +44,11 @@ export function startServer(command: string, words: readonly string[]): Transpor
   child.stderr.on("data", (bytes: Buffer) => {
     errors = (errors + bytes.toString()).slice(-ERRORS_KEPT);
   });
+  /** This program waits for the server only while the server owes it an answer. */
+  const setAlive = (alive: boolean): void => {
+    for (const part of [child, child.stdin, child.stdout, child.stderr])
+      (part as Partial<Pick<ChildProcess, "ref" | "unref">>)[alive ? "ref" : "unref"]?.();
+  };
   const send = (message: object): void => {
     if (!ended) child.stdin.write(`${JSON.stringify(message)}\n`);
   };
@@ -75,7 +80,11 @@ export function startServer(command: string, words: readonly string[]): Transpor
           end("did not answer in time");
           reject(signal.reason);
         };
-        const done = (): void => signal.removeEventListener("abort", onAbort);
+        const done = (): void => {
+          signal.removeEventListener("abort", onAbort);
+          setAlive(waiting.size > 0);
+        };
+        setAlive(true);
         signal.addEventListener("abort", onAbort, { once: true });
         waiting.set(request.id, {
           resolve: (result) => {
