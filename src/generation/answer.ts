@@ -21,6 +21,8 @@ export class Answer {
   readonly conversation: string | undefined;
   /** Tokens of the prompt that were in the cache when its computation began. */
   cachedTokens = 0;
+  /** Whether tokens were computed since it last lost its place in the cache. */
+  computing = false;
   /** Whether the conversation's cache stays after the answer. */
   kept: boolean;
   settled = false;
@@ -62,6 +64,7 @@ export class Answer {
   begin(): void {
     if (!this.#begun) this.cachedTokens = this.sequence.computed;
     this.#begun = true;
+    this.computing = true;
   }
 
   get aborted(): boolean {

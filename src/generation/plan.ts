@@ -56,7 +56,9 @@ export function planStep(running: readonly Answer[], options: PlanOptions): Step
       );
       if (!victim || running.indexOf(victim) < running.indexOf(answer)) return false;
       victim.sequence.evict();
-      plan.preempted++;
+      // One that only found pages of others, and waited, loses nothing that it had computed.
+      if (victim.computing) plan.preempted++;
+      victim.computing = false;
     }
     return true;
   }

@@ -8,6 +8,7 @@
  * this works on any device and from any of its threads.
  */
 import { pendingSegments, type Segment, whileWalking } from "./checkpoint.ts";
+import { withGradMode } from "./grad-mode.ts";
 import { tidy } from "./lifetime.ts";
 import { type Handle, native } from "./native.ts";
 import type { Dtype } from "./tensor/core.ts";
@@ -22,17 +23,6 @@ export function noGrad<Result>(body: () => Result): Result {
 /** Runs a function with recording on, also inside `noGrad`. */
 export function enableGrad<Result>(body: () => Result): Result {
   return withGradMode(true, body);
-}
-
-function withGradMode<Result>(enabled: boolean, body: () => Result): Result {
-  const before = native.setGradMode(enabled);
-  try {
-    return body();
-  } finally {
-    native.setGradMode(before);
-    // Autocast remembers its casts of weights: those made without recording have no gradient.
-    if (!enabled) native.clearAutocastCache();
-  }
 }
 
 export function isGradEnabled(): boolean {

@@ -6,6 +6,7 @@
  * kept here, in the order in which they ran; autograd.ts walks them backwards.
  */
 import type { Generator } from "./generator.ts";
+import { withGradMode } from "./grad-mode.ts";
 import { afterReleases, keep, tidy } from "./lifetime.ts";
 import { native } from "./native.ts";
 import { wrap } from "./tensor/core.ts";
@@ -95,20 +96,6 @@ function captureContext(generators: readonly Generator[]): <Result>(body: () => 
   };
 }
 
-/**
- * Runs a function with recording on or off. Autocast remembers its casts of weights; one made with
- * recording off has no gradient, one made in a recomputation has another graph: neither may stay.
- */
-function recording<Result>(enabled: boolean, body: () => Result): Result {
-  const before = native.setGradMode(enabled);
-  try {
-    return body();
-  } finally {
-    native.setGradMode(before);
-    native.clearAutocastCache();
-  }
-}
-
 const FLOATING = new Set(["float32", "float64", "bfloat16", "float16"]);
 
 function asList(outputs: Tensor | readonly Tensor[]): readonly Tensor[] {
@@ -138,7 +125,7 @@ export function checkpoint<Outputs extends Tensor | Tensor[]>(
   const inContext = captureContext(options.generators ?? []);
   const versions = inputs.map((input) => native.version(input.handle));
   // Detached, so that every output is a leaf of its own, also one that is an input or a parameter.
-  const result = recording(false, () =>
+  const result = withGradMode(false, () =>
     tidy(() => {
       const outputs = segment(...inputs);
       return (
@@ -163,7 +150,7 @@ export function checkpoint<Outputs extends Tensor | Tensor[]>(
         );
     const known = new Set(waiting);
     return inContext(() =>
-      recording(true, () => {
+      withGradMode(true, () => {
         const copies = entries.map((input) => input.detach().requiresGrad_(input.requiresGrad));
         const outputs = asList(segment(...copies));
         const inner = waiting.filter((other) => !known.has(other));

@@ -13,7 +13,7 @@ export { best, measureGemm, measureOperator } from "./measure.ts";
 export type { OperatorDescription, RuntimeInfo, TypedArray } from "./native.ts";
 export { type Argument, call, describeOperator, operatorNames, type Result } from "./operator.ts";
 export * from "./optimizers/index.ts";
-export { runtimeInfo, setThreads, threads } from "./runtime.ts";
+export { returnFreedMemory, runtimeInfo, setThreads, threads } from "./runtime.ts";
 export type { Operand } from "./tensor/arithmetic.ts";
 export type { Device, Dtype, Nested } from "./tensor/core.ts";
 export { invoke, invokeMany, type Operator, openmanus } from "./tensor/invoke.ts";

@@ -83,7 +83,9 @@ export function tensorsIn(value: unknown, found: Tensor[] = []): Tensor[] {
   } else {
     const prototype = Object.getPrototypeOf(value);
     if (prototype === Object.prototype || prototype === null)
-      for (const item of Object.values(value)) tensorsIn(item, found);
+      // A getter may compute, or throw; what it gives is somebody's already.
+      for (const property of Object.values(Object.getOwnPropertyDescriptors(value)))
+        if (property.enumerable && "value" in property) tensorsIn(property.value, found);
   }
   return found;
 }

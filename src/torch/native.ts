@@ -126,6 +126,7 @@ export interface NativeAddon extends ProcessGroupAddon {
   setThreads(count: number): void;
   threads(): number;
   runtimeInfo(): RuntimeInfo;
+  returnFreedMemory(): void;
 }
 
 /**

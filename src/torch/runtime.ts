@@ -17,3 +17,11 @@ export function setThreads(count: number): void {
 export function runtimeInfo(): RuntimeInfo {
   return native.runtimeInfo();
 }
+
+/**
+ * Gives memory that tensors no longer use back to the system. Otherwise it is kept for the next ones,
+ * because a training step needs again what the one before freed.
+ */
+export function returnFreedMemory(): void {
+  native.returnFreedMemory();
+}

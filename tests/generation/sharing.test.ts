@@ -2,6 +2,7 @@
  * @file Nothing is computed twice, and nothing that is out of date is used.
  */
 import { afterAll, describe, expect, it } from "vitest";
+import { bytesPerPage } from "../../src/generation/cache/store.ts";
 import { createEngine, type EngineOptions } from "../../src/generation/index.ts";
 import { noGrad, tidy } from "../../src/torch/index.ts";
 import { largestDifference, packedLogprobs, random, testModel } from "./support.ts";
@@ -11,6 +12,27 @@ afterAll(() => model.dispose());
 const engineOf = (options: EngineOptions = {}) =>
   createEngine(model, { cacheBytes: 2 ** 23, ...options });
 const sampling = { maximumTokens: 6 };
+
+describe("a cache for a few pages", () => {
+  it.each([4, 6, 9])("of %i: a preemption is something computed again", async (pages) => {
+    const ask = async (cacheBytes: number) => {
+      const engine = engineOf({ cacheBytes });
+      const prompt = random(5).ids(40);
+      const answers = Array.from({ length: 12 }, (_, i) =>
+        engine.generate({ prompt: i % 3 === 0 ? random(i).ids(30) : prompt, sampling, seed: i }),
+      );
+      await Promise.all(answers);
+      await engine.close();
+      return engine.statistics;
+    };
+    const ample = await ask(2 ** 23);
+    expect(ample.preemptions).toBe(0);
+    const page = bytesPerPage(model.config);
+    const tight = await ask(pages * page);
+    expect(tight.preemptions).toBeGreaterThan(0);
+    expect(tight.preemptions).toBeLessThanOrEqual(tight.computedTokens - ample.computedTokens);
+  });
+});
 
 describe("a prompt of a group", () => {
   it.each([100, 96, 97, 15, 1])("of %i tokens is computed once", async (length) => {

@@ -10,6 +10,7 @@ import {
   grad,
   noGrad,
   randint,
+  returnFreedMemory,
   stock,
   type Tensor,
   tidy,
@@ -28,10 +29,13 @@ function status(field: string): number {
 
 /** How far the peak rises above the beginning, and how much of that is still there at the end. */
 function rise(body: () => Tensor[]): { peak: number; kept: number } {
+  returnFreedMemory();
   writeFileSync("/proc/self/clear_refs", "5"); // the peak starts from here
   const before = status("VmRSS");
   const results = body();
-  const rises = { peak: status("VmHWM") - before, kept: status("VmRSS") - before };
+  const peak = status("VmHWM") - before;
+  returnFreedMemory();
+  const rises = { peak, kept: status("VmRSS") - before };
   for (const result of results) result.dispose();
   return rises;
 }

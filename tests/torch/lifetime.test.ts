@@ -64,6 +64,17 @@ describe("tidy", () => {
     }
   });
 
+  it("does not run the getters of what is returned", () => {
+    const kept = tidy(() => ({
+      own: ones([2]),
+      get output(): never {
+        throw new Error("this one has no output");
+      },
+    }));
+    expect(kept.own.toArray()).toEqual([1, 1]);
+    kept.own.dispose();
+  });
+
   it("does not look into other objects: what only they hold is freed", () => {
     class Holder {
       readonly held = zeros([1]);

@@ -4,11 +4,13 @@
  */
 import { readFileSync } from "node:fs";
 import { hiddenStates, newModel, packSequences, presetConfig } from "../../../src/models/index.ts";
-import { Generator, tidy } from "../../../src/torch/index.ts";
+import { Generator, returnFreedMemory, tidy } from "../../../src/torch/index.ts";
 import { randomSequences } from "./support.ts";
 
-const megabytes = () =>
-  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"))![1]) / 1024;
+const megabytes = () => {
+  returnFreedMemory(); // else the resident set has what is no longer held
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"))![1]) / 1024;
+};
 
 const config = { ...presetConfig("small"), layers: 8, slidingWindows: new Array(8).fill(16) };
 const model = newModel(config, new Generator(3));

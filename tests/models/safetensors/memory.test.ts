@@ -6,7 +6,14 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openSafetensors } from "../../../src/models/safetensors/file.ts";
 import { writeSafetensors } from "../../../src/models/safetensors/writer.ts";
-import { type Dtype, dispose, ones, type Tensor, tidy } from "../../../src/torch/index.ts";
+import {
+  type Dtype,
+  dispose,
+  ones,
+  returnFreedMemory,
+  type Tensor,
+  tidy,
+} from "../../../src/torch/index.ts";
 import { temporaryFolder } from "../files.ts";
 
 const RESET_PEAK = "/proc/self/clear_refs";
@@ -32,6 +39,7 @@ it.skipIf(!existsSync(RESET_PEAK))("peak memory is at most 1.3 times the loaded 
   const peakOf = (dtype: Dtype, copy: boolean): number => {
     const file = openSafetensors(path);
     const loaded: Tensor[] = [];
+    returnFreedMemory();
     writeFileSync(RESET_PEAK, "5");
     const before = resident().now;
     for (const name of file.tensors.keys()) {
