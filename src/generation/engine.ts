@@ -37,8 +37,11 @@ export interface EngineStatistics {
 
 export interface Engine extends TextGenerator {
   readonly statistics: EngineStatistics;
-  /** To be called when the model's weights have changed: nothing computed before is used again. */
-  weightsChanged(): void;
+  /**
+   * To be called when the weights have changed: nothing computed before is used again. `version` is
+   * what completions say of them; one more than before unless said.
+   */
+  weightsChanged(version?: number): void;
 }
 
 export function createEngine(model: Model, options: EngineOptions = {}): Engine {
@@ -169,8 +172,8 @@ export function createEngine(model: Model, options: EngineOptions = {}): Engine 
       idle.delete(conversation);
       for (const answer of running) if (answer.conversation === conversation) answer.kept = false;
     },
-    weightsChanged() {
-      weightsVersion++;
+    weightsChanged(version = weightsVersion + 1) {
+      weightsVersion = version;
       pool.invalidate();
       for (const sequence of idle.values()) sequence.evict();
       for (const { sequence } of running) sequence.evict();

@@ -47,7 +47,8 @@ export async function collectGroups(
   const { config, workers, ranks, say } = parts;
   const { filter_groups: filter, adv_estimator } = config.algorithm;
   const share = taskShare(train, ranks);
-  workers.engine.weightsChanged();
+  // Weights are named by the iterations that made them, in whatever session.
+  workers.engine.weightsChanged(step - 1);
   workers.lora?.merge();
   try {
     let collection: Collection;

@@ -164,7 +164,7 @@ export async function fit(options: FitOptions): Promise<FitResult> {
       if (result.check) actorMetrics["training/rollout_logprob_diff_max"] = result.check.largest;
       for (const alarm of guards.alarms("actor", result)) say(`iteration ${step}: ${alarm}`);
     }
-    workers.engine.weightsChanged();
+    workers.engine.weightsChanged(step);
 
     state = {
       ...state,
@@ -249,7 +249,7 @@ async function validateNow(
 ): Promise<Metrics> {
   const { config, world, workers, ranks } = options;
   // Nothing cached may carry over: a run that is resumed here has nothing cached.
-  workers.engine.weightsChanged();
+  workers.engine.weightsChanged(step);
   workers.lora?.merge();
   try {
     const validation = await validate(config, world, workers, tasks, ranks);
@@ -259,6 +259,6 @@ async function validateNow(
     return validation.metrics;
   } finally {
     workers.lora?.unmerge();
-    workers.engine.weightsChanged();
+    workers.engine.weightsChanged(step);
   }
 }
