@@ -45,6 +45,8 @@ export function createSandbox(limits: CodeLimits, processes = 2): Sandbox {
     const child = startProcess();
     all.add(child);
     child.on("exit", () => all.delete(child));
+    // While nobody waits for it; whoever does listens too.
+    child.on("error", () => stop(child));
     const ready = await answer(child, undefined, START, undefined).catch((error: Error) => error);
     if (ready === "ready") return child;
     stop(child);

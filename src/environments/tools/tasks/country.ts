@@ -35,6 +35,7 @@ const BEGINNINGS =
 const MIDDLES = "a an e en i in o on u un ar er or al el";
 const ENDINGS =
   "bach berg bridge burg by dale den fell field ford gard ham holm mouth stad stead thorpe ton wick worth";
+const FOUNDERS = "ack and ell ens ert ick ing iva oll orf osk ova ulf und ysh";
 const THEMES =
   "Bells Boats Bridges Clocks Coins Dolls Ferries Glass Instruments Lace Maps Mills Minerals Salt Shells Toys";
 const LANDSCAPES = [
@@ -49,13 +50,19 @@ const pick = (random: Random, words: string): string => random.pick(words.split(
 
 export function makeCountry(seed: number, towns: number): Country {
   const random = seededRandom("tools", "country", seed);
-  const names = new Set<string>();
-  while (names.size < towns)
-    names.add(pick(random, BEGINNINGS) + pick(random, MIDDLES) + pick(random, ENDINGS));
-  const townList = [...names].map((name) => town(name, random));
-  const museums = townList.filter(() => random.chance(0.6)).map(({ name }) => museum(name, random));
+  const townNames = differentNames(random, towns, ENDINGS);
+  const founders = differentNames(random, Math.round(towns * 0.6), FOUNDERS);
+  const townList = townNames.map((name) => town(name, random));
+  const museums = founders.map((founder) => museum(founder, random.pick(townNames), random));
   const places = [...townList, ...museums];
   return { places, documents: places.map((place) => describe(place, townList, random)) };
+}
+
+function differentNames(random: Random, count: number, endings: string): readonly string[] {
+  const names = new Set<string>();
+  while (names.size < count)
+    names.add(pick(random, BEGINNINGS) + pick(random, MIDDLES) + pick(random, endings));
+  return [...names];
 }
 
 function town(name: string, random: Random): Place {
@@ -68,14 +75,15 @@ function town(name: string, random: Random): Place {
   return { kind: "town", name, facts };
 }
 
-function museum(town: string, random: Random): Place {
+/** Named for its founder, so that only its document says where it stands. */
+function museum(founder: string, town: string, random: Random): Place {
   const facts = {
     town,
     opened: String(1800 + random.integer(220)),
     visitors: String(1000 + random.integer(200_000)),
     price: String(2 + random.integer(60) / 4),
   };
-  return { kind: "museum", name: `${town} Museum of ${pick(random, THEMES)}`, facts };
+  return { kind: "museum", name: `${founder} Museum of ${pick(random, THEMES)}`, facts };
 }
 
 /** With other places in it, so that not every hit is the right one. */
