@@ -62,12 +62,13 @@ function clicked(
   const subPage = SUB_PAGES.find((name) => name.toLowerCase() === argument);
   if (subPage && page.kind === "item")
     return { kind: "page", page: { ...page, kind: "sub", name: subPage } };
-  if (target.kind === "product") return { kind: "page", page: opened(page, target.product) };
+  if (target.kind === "product" && page.kind === "results")
+    return { kind: "page", page: opened(page, target.product) };
   if (target.kind === "option" && page.kind === "item") {
     const chosen = withChoice(page.chosen, target.option.toLowerCase(), argument);
     return { kind: "page", page: { ...page, chosen } };
   }
-  return page.kind === "sub" ? { kind: "page", page: opened(page, page.product) } : NOTHING;
+  return NOTHING;
 }
 
 /** Turning pages by the address, as the original does. Undefined where that means nothing here. */
@@ -90,11 +91,9 @@ function turn(
   return name === "item_sub_page" && page.kind === "sub" ? { ...page, kind: "item" } : undefined;
 }
 
-function opened(page: ResultsPage | ItemPage | ItemSubPage, product: number): ItemPage {
-  const { keywords, hits, number } = page;
-  const visited = page.visited.includes(product) ? page.visited : [...page.visited, product];
-  const chosen = page.kind === "results" ? [] : page.chosen;
-  return { kind: "item", keywords, hits, number, visited, product, chosen };
+function opened({ keywords, hits, number, visited }: ResultsPage, product: number): ItemPage {
+  const seen = visited.includes(product) ? visited : [...visited, product];
+  return { kind: "item", keywords, hits, number, visited: seen, product, chosen: [] };
 }
 
 /** A value replaces that of the same option and keeps its place. */

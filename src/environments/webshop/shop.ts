@@ -22,6 +22,3 @@ export interface ShopGoals {
   /** What ids look like, for people. */
   readonly about: string;
 }
-
-export const NO_GOALS = (place: string): string =>
-  `${place} has no products with goals: do the files belong together?`;

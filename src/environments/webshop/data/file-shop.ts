@@ -3,7 +3,7 @@
  */
 import { EnvironmentError } from "../../environment.ts";
 import { pythonRandom } from "../python-random.ts";
-import { NO_GOALS, type Shop } from "../shop.ts";
+import type { Shop } from "../shop.ts";
 import { openFileCatalogue } from "./file-catalogue.ts";
 import { type Goals, humanGoals, syntheticGoals } from "./file-goals.ts";
 import { dataFiles, naming, readAnnotations, readHumanInstructions } from "./folder.ts";
@@ -25,12 +25,14 @@ export interface FileShopOptions {
 export function fileShop(path: string, options: FileShopOptions): Shop {
   const { human, small, products = Infinity, valid, seed, cache } = options;
   const files = dataFiles(path, small);
-  const missing = human && files.human === undefined ? "items_human_ins.json" : undefined;
-  if (missing ?? files.annotations === undefined)
+  const missing =
+    human && files.human === undefined
+      ? "items_human_ins.json"
+      : files.annotations === undefined && "items_ins_v2.json (or items_ins_v2_1000.json)";
+  if (missing)
     throw new EnvironmentError(
       "webshop",
-      `${path} lacks ${missing ?? "items_ins_v2.json (or items_ins_v2_1000.json)"}, which has the goals. ` +
-        `Put it beside ${files.products}${human ? ", or use human=false" : ""}.`,
+      `${path} lacks ${missing}, which has the goals. Put it beside ${files.products}.`,
     );
   const annotations = readAnnotations(files.annotations!);
   const instructions = human ? readHumanInstructions(files.human!) : undefined;
@@ -41,21 +43,28 @@ export function fileShop(path: string, options: FileShopOptions): Shop {
     random,
     cache,
   });
-  const goals = naming(instructions ? files.human! : files.annotations!, () =>
-    instructions
-      ? humanGoals(catalogue, instructions, random, seed)
-      : syntheticGoals(catalogue, annotations, random, seed),
-  );
-  if (goals.length === 0) {
+  try {
+    const goals = naming(instructions ? files.human! : files.annotations!, () =>
+      instructions
+        ? humanGoals(catalogue, instructions, random, seed)
+        : syntheticGoals(catalogue, annotations, random, seed),
+    );
+    if (goals.length === 0)
+      throw new EnvironmentError(
+        "webshop",
+        `${files.products} has no products with goals: do the files belong together?`,
+      );
+    const kind = human ? "human" : "synthetic";
+    return {
+      catalogue,
+      goals: splitGoals(goals, valid),
+      source: `${catalogue.size} products and ${goals.length} ${kind} goals in ${path}`,
+      close: () => catalogue.close(),
+    };
+  } catch (error) {
     catalogue.close();
-    throw new EnvironmentError("webshop", NO_GOALS(files.products));
+    throw error;
   }
-  return {
-    catalogue,
-    goals: splitGoals(goals, valid),
-    source: `${catalogue.size} products and ${goals.length} ${human ? "human" : "synthetic"} goals in ${path}`,
-    close: () => catalogue.close(),
-  };
 }
 
 /** Goals by number: 0 to 499 are for testing, then come `valid` for validation, the others are to learn. */

@@ -21,6 +21,7 @@ export type Reading =
       /** Values by the name of their option. */
       readonly options: ReadonlyMap<string, readonly string[]>;
     }
+  /** A page of a product's description or features: its text without the head. */
   | { readonly kind: "other"; readonly text: string };
 
 export function readPage({ text, admissible = [] }: Observation): Reading {
@@ -35,7 +36,9 @@ export function readPage({ text, admissible = [] }: Observation): Reading {
     const options = optionsOf(pieces.slice(begin, price - 1), admissible);
     return { kind: "item", title: pieces[price - 1] ?? "", options };
   }
-  return { kind: "other", text };
+  // What is above the page's own text repeats the instruction.
+  const head = pieces.indexOf("< Prev");
+  return { kind: "other", text: pieces.slice(head + 1).join(" ") };
 }
 
 function offersOf(pieces: readonly string[], admissible: readonly string[]): Offer[] {
