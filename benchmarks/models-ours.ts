@@ -22,8 +22,22 @@ export interface Measured {
 }
 
 /** Two operations per parameter and token forward, four more backward; embedding look-ups are free. */
-function flopsPerToken(config: ModelConfig, passes: number): number {
-  return 2 * passes * configParameterCount(config);
+function trainingFlops(config: ModelConfig): number {
+  return 6 * configParameterCount(config);
+}
+
+/**
+ * Operations per new token of matrix products that cannot be left out: a prompt's tokens need no
+ * logits, and in the last layer nothing but their keys and values.
+ */
+function generationFlops(config: ModelConfig, prompt: number, tokens: number): number {
+  const { hiddenSize, vocabularySize, keyValueHeads, headDimension, layers } = config;
+  const all = configParameterCount(config);
+  const output = hiddenSize * vocabularySize;
+  const layer = (all - output * (config.tiedEmbeddings ? 1 : 2)) / layers;
+  const promptToken = layer * (layers - 1) + 2 * hiddenSize * keyValueHeads * headDimension;
+  const total = promptToken * (prompt - 1) + (layer * layers + output) * tokens;
+  return (2 * total) / tokens;
 }
 
 export function randomIds(rows: number, length: number, vocabulary: number): number[][] {
@@ -60,7 +74,7 @@ export function trainingSpeed(
   const times = Array.from({ length: repeats }, () => seconds(step));
   optimizer.dispose();
   model.dispose();
-  return { value: (rows * length) / median(times), flops: flopsPerToken(config, 3) };
+  return { value: (rows * length) / median(times), flops: trainingFlops(config) };
 }
 
 /** New tokens per second, prompts included in the time. */
@@ -87,12 +101,7 @@ export async function generationSpeed(
     await engine.close();
   }
   model.dispose();
-  // Each sequence computes its prompt and all but the last of its new tokens.
-  const passesPerNewToken = (prompt + tokens - 1) / tokens;
-  return {
-    value: (rows * tokens) / median(times),
-    flops: flopsPerToken(config, 1) * passesPerNewToken,
-  };
+  return { value: (rows * tokens) / median(times), flops: generationFlops(config, prompt, tokens) };
 }
 
 /** Seconds for episodes whose every turn adds an observation and draws a reply. */

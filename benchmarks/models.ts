@@ -1,7 +1,10 @@
 /**
  * @file `npm run bench -- models`: training, generation and multi-turn episodes beside transformers, in
- * one run, as ratios; and the share of the machine's matrix-product peak.
+ * one run, as ratios; the share of the machine's matrix-product peak; the memory of a training step.
+ * OPENMANUS_BENCH_ONLY (`small`, `large-train`, `large-memory`) runs a part.
  */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import * as torch from "../src/torch/index.ts";
 import type { Benchmark } from "./main.ts";
 import { table } from "./measure.ts";
@@ -20,10 +23,23 @@ interface Row {
   peakShare: number | null;
 }
 
+/** Of one training step of the 0.5B shape with 4,096 packed tokens, layers checkpointed; bytes. */
+interface StepMemory {
+  /** Weights, gradients and the optimiser's two moments. */
+  stateBytes: number;
+  /** The process's peak, above what it had before the model. */
+  peakBytes: number;
+  seconds: number;
+}
+
+/** What the peak may be above the state. */
+const MEMORY_GOAL = 1.2e9;
+
 interface ModelFigures {
   gemmGflops: number;
   versions: string;
   rows: Row[];
+  memory: StepMemory | null;
 }
 
 interface Case {
@@ -67,6 +83,17 @@ const CASES: Case[] = [
   },
 ];
 
+function measureMemory(): StepMemory {
+  const program = fileURLToPath(new URL("models-memory.ts", import.meta.url));
+  const child = spawnSync(process.execPath, ["--import", "tsx", program], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (child.status !== 0)
+    throw new Error(`${program} ended with ${child.status ?? child.signal}, see above`);
+  return JSON.parse(child.stdout) as StepMemory;
+}
+
 export const models: Benchmark = {
   async run(): Promise<ModelFigures> {
     const only = process.env.OPENMANUS_BENCH_ONLY;
@@ -89,10 +116,13 @@ export const models: Benchmark = {
         peakShare: flops === null ? null : (value * flops) / (gemmGflops * 1e9),
       });
     }
-    return { gemmGflops, versions, rows };
+    const measured = !only || "large-memory".includes(only);
+    if (measured) console.error("0.5B: memory of a training step, 4096 tokens …");
+    const memory = measured ? measureMemory() : null;
+    return { gemmGflops, versions, rows, memory };
   },
   report(figures) {
-    const { gemmGflops, versions, rows } = figures as ModelFigures;
+    const { gemmGflops, versions, rows, memory } = figures as ModelFigures;
     const lines = rows.map(({ name, ours, transformers, ratio, goal, peakShare }) => [
       name,
       ours.toFixed(1),
@@ -101,13 +131,20 @@ export const models: Benchmark = {
       `${goal} ×`,
       peakShare === null ? "" : `${(100 * peakShare).toFixed(0)} %`,
     ]);
+    const header = ["tokens/s (turns: s)", "ours", "transformers", "faster", "goal", "of peak"];
     return [
-      table([
-        ["tokens/s (turns: s)", "ours", "transformers", "faster", "goal", "of peak"],
-        ...lines,
-      ]),
-      "",
-      `libtorch ${torch.runtimeInfo().version}, ${torch.threads()} threads, peak ${gemmGflops.toFixed(0)} GFLOPS (1024³); yardstick: ${versions}`,
+      ...(rows.length > 0 ? [table([header, ...lines]), ""] : []),
+      ...(memory ? [describeMemory(memory), ""] : []),
+      `libtorch ${torch.runtimeInfo().version}, ${torch.threads()} threads, peak ${gemmGflops.toFixed(0)} GFLOPS (1024³); yardstick: ${versions || "not run"}`,
     ].join("\n");
   },
 };
+
+function describeMemory({ stateBytes, peakBytes, seconds }: StepMemory): string {
+  const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(2)} GB`;
+  return (
+    `0.5B, one training step of 4096 tokens, checkpointed: peak ${gigabytes(peakBytes)}, ` +
+    `${gigabytes(peakBytes - stateBytes)} above weights, gradients and moments (goal: at most ` +
+    `${gigabytes(MEMORY_GOAL)}), ${seconds.toFixed(0)} s`
+  );
+}

@@ -37,9 +37,16 @@ export const webshopCases: readonly Case[] = [
           EPISODES,
           () => shopping(world, tasks, EPISODES).steps,
         ),
-        ...(await fulfilled(world)),
+        ...(await fulfilled(world, 500, 98)),
         "a copy": { value: await cloneBytes(environment, tasks[0]!), unit: "bytes" },
       };
+    },
+  },
+  {
+    name: "webshop, 30,000 products",
+    async run() {
+      const options = { data: "builtin", products: 30_000, cache: "off" };
+      return fulfilled((await openWorld("webshop", options)) as World<LocalEnvironment>, 300);
     },
   },
   {
@@ -147,16 +154,22 @@ function shopping(
   return { steps, won };
 }
 
-/** How often the shopper does what the goals of the test ask for. */
-async function fulfilled(world: World<LocalEnvironment>): Promise<Record<string, Figure>> {
+/** How often the shopper does what the first goals of the test ask for, within 15 steps. */
+async function fulfilled(
+  world: World<LocalEnvironment>,
+  goals: number,
+  atLeast?: number,
+): Promise<Record<string, Figure>> {
   const set = await world.tasks("test");
-  const tasks = Array.from({ length: set.length }, (_, i) => set.task(i));
-  const { won, steps } = shopping(world, tasks, tasks.length);
+  const tasks = Array.from({ length: goals }, (_, i) => set.task(i));
+  const { won, steps } = shopping(world, tasks, goals);
+  const share = { value: (100 * won) / goals, unit: "%" };
   return {
-    "goals of the test that the shopper fulfils": {
-      ...{ value: (100 * won) / tasks.length, unit: "%", atLeast: 98 },
+    [`goals that the shopper fulfils, of ${goals}`]: {
+      ...share,
+      ...(atLeast !== undefined && { atLeast }),
     },
-    "its steps for each": { value: steps / tasks.length, unit: "" },
+    "its steps for each": { value: steps / goals, unit: "" },
   };
 }
 
