@@ -15,20 +15,18 @@ export function mazeExplorer(): Expert {
     act({ text }) {
       const match = SEEN.exec(text);
       if (!match) return "move up";
-      const [goalRow, goalColumn, row, column] = match.slice(1, 5).map(Number) as [
-        ...[number, number, number, number],
+      const position = (first: number): Position => [
+        Number(match[first]),
+        Number(match[first + 1]),
       ];
-      const [goal, here]: Position[] = [
-        [goalRow, goalColumn],
-        [row, column],
-      ] as const;
+      const [goal, here, walls] = [position(1), position(3), match[5]!];
       visited.add(String(here));
       for (const [wall, action] of WALLS)
-        if (!match[5]!.includes(wall)) {
-          const place = moved(here!, MOVES[action]!);
+        if (!walls.includes(wall)) {
+          const place = moved(here, MOVES[action]!);
           seen.set(String(place), place);
         }
-      return wayTo(goal!, here!, visited, seen)[0] ?? "move up";
+      return wayTo(goal, here, visited, seen)[0] ?? "move up";
     },
   };
 }
