@@ -173,7 +173,7 @@ describe("the judge", () => {
   });
 
   const judge = (options = {}) =>
-    createJudge({ ...{ url, model: "m", timeout: 500, retries: 1 }, ...options })({
+    createJudge({ ...{ url, model: "m", timeout: 20_000, retries: 1 }, ...options })({
       ...{ question: "q", expected: "e", given: "g" },
     });
 
@@ -241,9 +241,10 @@ describe("the judge", () => {
       },
       /too long/,
     ],
-  ])("that answers with %s is a clear error", async (_, handle, message) => {
+  ])("that answers with %s is a clear error", async (what, handle, message) => {
     handler = handle;
-    await expect(judge({ retries: 0 })).rejects.toThrow(message);
-    await expect(judge({ retries: 0 })).rejects.toThrow(EnvironmentError);
+    const timeout = what === "silence" ? 300 : 20_000;
+    await expect(judge({ retries: 0, timeout })).rejects.toThrow(message);
+    await expect(judge({ retries: 0, timeout })).rejects.toThrow(EnvironmentError);
   });
 });
