@@ -19,6 +19,10 @@ export function cacheFolder(option: string | undefined, products: number): strin
 
 /** A file's name that depends on what it holds and what that was made from. */
 export function cacheFile(folder: string, what: string, source: string): string {
-  const name = createHash("sha256").update(source).digest("hex").slice(0, 16);
-  return join(folder, `${what}-${name}.bin`);
+  return join(folder, `${what}-${fingerprint([source])}.bin`);
+}
+
+/** Sixteen digits that differ where the texts do. */
+export function fingerprint(texts: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
 }

@@ -11,7 +11,10 @@ import {
   indexOfAsin,
   splitOf,
 } from "../../../src/environments/webshop/generator/generate.ts";
-import { generatedShop } from "../../../src/environments/webshop/generator/generated-shop.ts";
+import {
+  generatedShop,
+  stampOf,
+} from "../../../src/environments/webshop/generator/generated-shop.ts";
 import { COLOURS, KINDS } from "../../../src/environments/webshop/generator/vocabulary.ts";
 import { matchedOptions } from "../../../src/environments/webshop/reward/options.ts";
 import { steps, withShopWorld } from "./material.ts";
@@ -101,6 +104,12 @@ describe("the built-in shop", () => {
     for (const index of [0, 35, 36, 999_999, 123_456_789])
       expect(indexOfAsin(asinOf(index))).toBe(index);
     expect(indexOfAsin("b000000001")).toBeUndefined();
+  });
+
+  it("names its index by its products, so that other words never meet an old index", () => {
+    expect(stampOf(1000, 1)).toBe(stampOf(1000, 1));
+    const stamps = [stampOf(1000, 1), stampOf(1000, 2), stampOf(999, 1)];
+    expect(new Set(stamps.map((stamp) => stamp.split(", ").at(-1))).size).toBe(3);
   });
 
   it("has tasks by department", async () => {

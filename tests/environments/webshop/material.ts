@@ -123,3 +123,19 @@ export function steps(environment: LocalEnvironment, ...actions: readonly string
   if (!result) throw new Error("no action");
   return result;
 }
+
+/** Runs `use` in an episode whose goal is about the lamp. */
+export const inEpisode = <Result>(
+  options: Record<string, unknown>,
+  use: (episode: { environment: LocalEnvironment; instruction: string; text: string }) => Result,
+): Promise<Result> =>
+  withShopWorld(options, async (world) => {
+    const tasks = await world.tasks("test");
+    const environment = world.environment();
+    for (let i = 0; i < tasks.length; i++) {
+      const observation = environment.reset(tasks.task(i));
+      if (observation.instruction!.includes("lamps"))
+        return use({ environment, instruction: observation.instruction!, text: observation.text });
+    }
+    throw new Error("no goal about lamps");
+  });

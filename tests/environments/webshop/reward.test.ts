@@ -9,30 +9,8 @@
 import { describe, expect, it } from "vitest";
 import type { Goal, GoalOptions } from "../../../src/environments/webshop/goal.ts";
 import type { Product } from "../../../src/environments/webshop/product.ts";
-import { nounsOf } from "../../../src/environments/webshop/reward/nouns.ts";
 import { rewardOf } from "../../../src/environments/webshop/reward/reward.ts";
-
-const PRODUCT: Product = {
-  asin: "A",
-  title: "lamp shade cord bulb",
-  description: "made of soft fleece",
-  bullets: ["a cotton blend inside"],
-  options: [],
-  pricing: [20],
-  priceTag: "$20.0",
-  attributes: ["machine wash", "long sleeve"],
-  category: "c",
-  query: "q",
-  productCategory: "A › B › C",
-  image: "",
-};
-
-/** Wants what PRODUCT is: one attribute, no options, a limit above its price of 20. */
-const GOAL: Goal = {
-  ...{ asin: "A", category: "c", query: "q", name: PRODUCT.title, productCategory: "A › B › C" },
-  ...{ instruction: "", attributes: ["machine wash"], priceUpper: 30 },
-  options: { kind: "values", values: [] },
-};
+import { GOAL, PRODUCT } from "./lamp.ts";
 
 interface Case {
   readonly product?: Partial<Product>;
@@ -345,44 +323,4 @@ describe("the reward", () => {
     it.each(rows)(`${part.toLowerCase()}: %s`, (_, score, case_) => {
       expect(scoreOf(case_)).toBeCloseTo(score, 14);
     });
-});
-
-describe("nouns", () => {
-  /** The wanted title, the bought one, and the share that spaCy's model gives in the original's tests. */
-  const KNOWN: readonly (readonly [string, string, number])[] = [
-    [
-      "adidas Unisex-Adult D.o.n. Issue 2 Basketball Shoe",
-      "adidas Unisex-Adult D.o.n. Issue 2 Indoor Court Shoe",
-      0.85,
-    ],
-    [
-      "Saireed UL Listed 2 Prong Power Cord for JBL Bar 3.1 Bar 2.1 Channel 4K Ultra HD Soundbar Home Theater System Subwoofer",
-      "BRST AC Power Cord Outlet Socket Cable Plug Lead for Panasonic SC-HT830V DVD/VCR Combo Home Theater System",
-      0.31,
-    ],
-    [
-      "Saireed UL Listed 2 Prong Power Cord for JBL Bar 3.1 Bar 2.1 Channel 4K Ultra HD Soundbar",
-      "BRST AC Power Cord Outlet Socket Cable Plug Lead for Panasonic SC-HT830V DVD/VCR Combo Home Theater System",
-      0.17,
-    ],
-    [
-      "Rusticware 921ORB Kitchen and Bath Cabinet Knob",
-      "Minkissy 2pcs Stainless Steel Eyebrow Tweezers Blackhead Acne Remover Portable Makeup Tweezers (Silver)",
-      0,
-    ],
-    ["Name 1", "Name 1", 1],
-  ];
-
-  it.each(KNOWN)("of %s agree with spaCy's to 0.02", (wanted, bought, share) => {
-    const goal = { ...GOAL, name: wanted };
-    const purchase = { product: { ...PRODUCT, title: bought }, price: 20, options: [] };
-    expect(Math.abs(rewardOf(purchase, goal, nounsOf).type.titleScore - share)).toBeLessThan(0.02);
-  });
-
-  it("are found in any text", () => {
-    expect(nounsOf("")).toEqual([]);
-    expect(nounsOf("The quick lamp and a Bulb")).toEqual(["lamp", "bulb"]);
-    expect(nounsOf("x ".repeat(100_000)).length).toBeGreaterThan(0);
-    expect(() => nounsOf("\ud800\u0000 \u{1f600}")).not.toThrow();
-  });
 });

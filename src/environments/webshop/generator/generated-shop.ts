@@ -3,7 +3,7 @@
  */
 import { keepingRecent } from "../../alfworld/cache.ts";
 import { seededRandom } from "../../random.ts";
-import { cacheFolder } from "../cache-folder.ts";
+import { cacheFolder, fingerprint } from "../cache-folder.ts";
 import type { Goal } from "../goal.ts";
 import { keptProducts } from "../kept-products.ts";
 import { type Catalogue, documentText } from "../product.ts";
@@ -20,8 +20,8 @@ import {
   splitOf,
 } from "./generate.ts";
 
-/** Change it when products of the same seed change: cached indices of other versions are made again. */
-const VERSION = "built-in shop 1";
+/** So many products tell whether a cached index was made from other words than ours. */
+const SAMPLES = 100;
 const KEPT_GOALS = 2000;
 /** Goals of each of the splits valid and test. */
 const HELD_OUT = 500;
@@ -64,15 +64,11 @@ export function generatedShop({ products, goals, seed, cache }: GeneratedShopOpt
 
 function generatedCatalogue(size: number, seed: number, cache: string | undefined): Catalogue {
   const product = keptProducts(size, (index) => generatedProduct(seed, index));
-  const index = keptIndex(
-    `${VERSION}; ${size} products; seed ${seed}`,
-    cacheFolder(cache, size),
-    () => {
-      const builder = indexBuilder();
-      for (let i = 0; i < size; i++) builder.add(documentText(generatedProduct(seed, i)));
-      return builder.finish();
-    },
-  );
+  const index = keptIndex(stampOf(size, seed), cacheFolder(cache, size), () => {
+    const builder = indexBuilder();
+    for (let i = 0; i < size; i++) builder.add(documentText(generatedProduct(seed, i)));
+    return builder.finish();
+  });
   const { search } = searcher(index);
   return {
     size,
@@ -84,6 +80,14 @@ function generatedCatalogue(size: number, seed: number, cache: string | undefine
     price: (place) => generatedPrice(seed, place, product(place)),
     search: (query, count) => search(query, count).map(({ document }) => document),
   };
+}
+
+/** What the index is made from. Another version of the generator makes other products of the same seed. */
+export function stampOf(size: number, seed: number): string {
+  const samples = Array.from({ length: Math.min(SAMPLES, size) }, (_, i) =>
+    documentText(generatedProduct(seed, Math.floor((i * size) / Math.min(SAMPLES, size)))),
+  );
+  return `${size} built-in products, seed ${seed}, ${fingerprint(samples)}`;
 }
 
 /** A product of the split. A tiny shop may have none: then any will do. */
