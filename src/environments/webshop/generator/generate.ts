@@ -14,12 +14,17 @@ import {
   KINDS,
   type Kind,
   STYLES,
+  titled,
 } from "./vocabulary.ts";
 
 const RANGE_SHARE = 0.3;
 /** Attributes of a product; so many of them stand in its title, and a goal asks for two or three. */
 const ATTRIBUTES = 4;
 const IN_TITLE = 2;
+/** Attributes as titles have them. */
+const TITLED: ReadonlyMap<string, string> = new Map(
+  KINDS.flatMap(({ attributes }) => attributes.map((attribute) => [attribute, titled(attribute)])),
+);
 
 export function generatedProduct(seed: number, index: number): Product {
   const random = seededRandom("webshop product", seed, index);
@@ -32,7 +37,7 @@ export function generatedProduct(seed: number, index: number): Product {
   const sizes = kind.option.values.filter(() => random.chance(0.6));
   const pricing = pricesOf(random, kind);
   const model = `${brand[0]}${random.integer(36).toString(36)}${index.toString(36)}`.toUpperCase();
-  const features = attributes.slice(0, IN_TITLE).map(titled);
+  const features = attributes.slice(0, IN_TITLE).map((attribute) => TITLED.get(attribute)!);
   const rest = attributes.slice(IN_TITLE);
   return {
     asin: asinOf(index),
@@ -119,8 +124,4 @@ function some<Item>(random: Random, items: readonly Item[], least: number, most:
   const count = least + random.integer(most - least + 1);
   const chosen = new Set(random.shuffled(items).slice(0, count));
   return items.filter((item) => chosen.has(item));
-}
-
-function titled(text: string): string {
-  return text.replace(/(^|\s)\p{L}/gu, (letter) => letter.toUpperCase());
 }

@@ -206,10 +206,15 @@ export const KINDS: readonly Kind[] = Object.entries(ROWS).flatMap(([department,
   rows.map(([family, name, sizes, low, high, attributes]) => ({
     ...{ name, department, family, prices: [low, high] as const },
     option: { name: SIZES[sizes][0], values: SIZES[sizes][1].split(",") },
-    title: name.replace(/(^|\s)\p{L}/gu, (letter) => letter.toUpperCase()),
+    title: titled(name),
     attributes: [...attributes.split(","), ...SHARED[department]!],
   })),
 );
+
+/** With a capital letter at the beginning of each word. */
+export function titled(text: string): string {
+  return text.replace(/(^|\s)\p{L}/gu, (letter) => letter.toUpperCase());
+}
 
 export const COLOURS: readonly string[] = [
   ...[

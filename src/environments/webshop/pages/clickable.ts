@@ -65,7 +65,8 @@ export function admissibleActions(page: Page, view: View): readonly string[] {
   if (known) return known;
   const list = page.kind === "index" ? ["search[<your query>]"] : [];
   for (const name of clickables.keys()) list.push(`click[${name}]`);
-  actionsOf.set(clickables, list);
+  // Frozen, because all observations of the page share it.
+  actionsOf.set(clickables, Object.freeze(list));
   return list;
 }
 
