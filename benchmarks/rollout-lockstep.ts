@@ -21,15 +21,19 @@ export interface LockStepOptions {
   readonly onTurn: (turn: number, seconds: number) => void;
 }
 
-/** Seconds for all turns. */
-export async function lockStepSeconds(options: LockStepOptions): Promise<number> {
+/** Seconds for all turns, by the wall's clock and of the processor. */
+export async function lockStepSeconds(
+  options: LockStepOptions,
+): Promise<{ seconds: number; cpuSeconds: number }> {
   const { model, prompts, turns, measured, sampling, cacheBytes } = options;
   const engine = createEngine(model, { cacheBytes });
   const seconds: number[] = [];
+  const cpuSeconds: number[] = [];
   for (const turn of measured) {
     // Nothing of an earlier turn is known any more.
     engine.weightsChanged();
     const begun = performance.now();
+    const before = process.cpuUsage();
     await Promise.all(
       prompts.map((own, episode) =>
         engine.generate({
@@ -40,10 +44,18 @@ export async function lockStepSeconds(options: LockStepOptions): Promise<number>
       ),
     );
     seconds.push((performance.now() - begun) / 1000);
+    cpuSeconds.push(secondsOf(process.cpuUsage(before)));
     options.onTurn(turn, seconds.at(-1)!);
   }
   await engine.close();
-  return integral(measured, seconds, turns);
+  return {
+    seconds: integral(measured, seconds, turns),
+    cpuSeconds: integral(measured, cpuSeconds, turns),
+  };
+}
+
+export function secondsOf({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1e6;
 }
 
 /** The sum over turns 0 … turns − 1 of a line through the measured ones. */
