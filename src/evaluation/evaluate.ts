@@ -10,7 +10,8 @@ import { agentOf, type ConfiguredWorld, limitsOf } from "./setting.ts";
 export interface EvaluateOptions {
   readonly config: Config;
   readonly world: ConfiguredWorld;
-  readonly player: Pick<Player, "policy">;
+  /** Without an agent of its own: the one that the configuration describes. */
+  readonly player: Pick<Player, "policy"> & Partial<Pick<Player, "agent">>;
   readonly tasks: readonly Task[];
   /** Episodes per task. Default 1. */
   readonly members?: number;
@@ -31,7 +32,7 @@ export function evaluate({
   return collect({
     world: world.world,
     about: world.about,
-    agent: agentOf(config),
+    agent: player.agent ?? agentOf(config),
     policy: player.policy,
     limits: limitsOf(config, world.turns),
     tasks,

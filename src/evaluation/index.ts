@@ -2,6 +2,7 @@
  * @file The door of the evaluation room: what a configuration sets up, evaluation and comparison, success
  * rates with their intervals, tables.
  */
+export { type Ask, judgeOf, summarizerOf } from "./asking.ts";
 export { type Convergence, convergence } from "./convergence.ts";
 export { type EvaluateOptions, evaluate } from "./evaluate.ts";
 export { type Interval, wilson } from "./intervals.ts";

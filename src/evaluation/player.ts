@@ -1,14 +1,17 @@
 /**
  * @file A trained model, ready to act: for evaluation and play. Nothing is learned here.
  */
+import type { Agent } from "../agents/index.ts";
 import { type Config, resolveConfig } from "../config/index.ts";
 import { createEngine } from "../generation/index.ts";
 import { Chat, loadChatTemplate, loadModel, loadTokenizer, type Model } from "../models/index.ts";
 import { modelPolicy, type Policy } from "../rollout/index.ts";
-import { requireModelFolder, settingsOf } from "./setting.ts";
+import { summarizerOf } from "./asking.ts";
+import { agentOf, requireModelFolder, settingsOf } from "./setting.ts";
 
 export interface Player {
   readonly policy: Policy;
+  readonly agent: Agent;
   readonly model: Model;
   close(): Promise<void>;
 }
@@ -41,8 +44,10 @@ export function openPlayer(config: Config, path: string): Player {
     },
     ...(rollout.constrain && { constrain: config.env.format }),
   });
+  const { maximumPositions: contextLength } = model.config;
   return {
     policy,
+    agent: agentOf(config, summarizerOf(config, { generator: engine, chat, contextLength })),
     model,
     async close() {
       await engine.close();

@@ -68,8 +68,9 @@ function historyOf(env: Config["env"], summarize: Summarizer | undefined): Histo
   if (env.history === "memory") return { kind: "memory", length };
   if (env.history !== "summary" && !env.use_summary) return { kind: "window", length };
   if (!summarize)
-    throw new Error(
-      "a summarised history needs a model that writes the summaries, and there is none",
+    throw new ConfigError(
+      "env.history=summary: there is no model here that could write summaries; say " +
+        "env.summary_endpoint=ADDRESS (an OpenAI-compatible server), or use another history",
     );
   return { kind: "summary", summarize, length };
 }

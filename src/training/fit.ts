@@ -19,6 +19,7 @@ import type { Task } from "../environments/index.ts";
 import {
   type ConfiguredWorld,
   chosenTasks,
+  judgeOf,
   SETTINGS_FILE,
   settingsNote,
 } from "../evaluation/index.ts";
@@ -72,7 +73,7 @@ export interface FitResult {
 export async function fit(options: FitOptions): Promise<FitResult> {
   const { config, world, workers, ranks, logger, say } = options;
   const { trainer, data } = config;
-  const composer = composerOf(config, options.rewards);
+  const composer = composerOf(config, options.rewards, judgeOf(config));
   const guards = createGuards(config);
   const total = totalIterations(config);
   const train = taskOrder(

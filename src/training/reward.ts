@@ -2,6 +2,7 @@
  * @file The reward of the configuration: its components, composed for the groups of an iteration.
  */
 import type { Config } from "../config/index.ts";
+import type { Ask } from "../evaluation/index.ts";
 import {
   type ComposedReward,
   composeGroup,
@@ -23,9 +24,6 @@ import {
   timePenalty,
 } from "../rewards/index.ts";
 import type { EpisodeGroup, Trajectory } from "../rollout/index.ts";
-
-/** Asks a judge; see chat.ts of the generation room. */
-export type Ask = (question: string, signal?: AbortSignal) => Promise<string>;
 
 export function composerOf(
   { reward, env }: Config,

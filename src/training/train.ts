@@ -5,7 +5,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Config, totalIterations } from "../config/index.ts";
-import { openConfiguredWorld } from "../evaluation/index.ts";
+import { openConfiguredWorld, SETTINGS_FILE, settingsNote } from "../evaluation/index.ts";
+import { saveModel } from "../models/index.ts";
 import {
   allLoggers,
   type MetricsLogger,
@@ -43,7 +44,7 @@ export interface TrainOptions {
 
 export interface TrainResult extends FitResult {
   readonly folder: string;
-  /** The last checkpoint's policy: a model folder (with LoRA, an adapter's). */
+  /** The trained policy: a model folder. Undefined: nothing was trained, or another process has it. */
   readonly model: string | undefined;
   readonly resumedFrom: number;
 }
@@ -117,11 +118,10 @@ async function trainIn(
       signal: options.signal,
       ...(options.onValidation && { onValidation: options.onValidation }),
     });
-    const saved = join(checkpointFolder(path, result.state.step), "actor");
     return {
       ...result,
       folder: path,
-      model: existsSync(saved) ? saved : undefined,
+      model: own ? exportedPolicy(config, path, workers, result.state.step) : undefined,
       resumedFrom: step,
     };
   } finally {
@@ -130,6 +130,27 @@ async function trainIn(
     await workers?.dispose();
     await world.world.close?.();
   }
+}
+
+/**
+ * The trained policy as a folder that everybody reads: the last checkpoint's, or with LoRA, whose
+ * checkpoints hold only the adapter, base and adapter as one in the run's `policy`.
+ */
+function exportedPolicy(
+  config: Config,
+  run: string,
+  { lora, modelFolder }: Workers,
+  step: number,
+): string | undefined {
+  const saved = join(checkpointFolder(run, step), "actor");
+  if (!existsSync(saved)) return undefined;
+  if (!lora) return saved;
+  const folder = join(run, "policy");
+  saveModel(lora, folder, {
+    tokenizerFolder: modelFolder,
+    extraFiles: { [SETTINGS_FILE]: settingsNote(config) },
+  });
+  return folder;
 }
 
 /** Undefined: the run begins at its beginning. */

@@ -7,7 +7,7 @@
 import type { Agent } from "../agents/index.ts";
 import { advantageEstimators } from "../algorithms/index.ts";
 import { type Config, needsReference, totalIterations } from "../config/index.ts";
-import { agentOf, requireModelFolder } from "../evaluation/index.ts";
+import { agentOf, requireModelFolder, summarizerOf } from "../evaluation/index.ts";
 import { createEngine, type Engine, type SamplingOptions } from "../generation/index.ts";
 import {
   addLora,
@@ -98,12 +98,13 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
     tokensPerStep: rollout.max_num_batched_tokens,
     tokenizer: chat.tokenizer,
   });
-  const agent = agentOf(config);
+  const { maximumPositions: contextLength } = model.config;
+  const agent = agentOf(config, summarizerOf(config, { generator: engine, chat, contextLength }));
   const policyWith = (sampling: Omit<SamplingOptions, "maximumTokens">) =>
     modelPolicy({
       generator: engine,
       chat,
-      contextLength: model.config.maximumPositions,
+      contextLength,
       sampling: { maximumTokens: config.data.max_response_length, ...sampling },
       ...(rollout.constrain && { constrain: agent.format }),
     });

@@ -10,7 +10,6 @@ import { temporaryFolder } from "../rollout/support.ts";
 import { resultsOf, startRun } from "./support/processes.ts";
 import { tinySettings, warmTinyFolder } from "./support/runs.ts";
 
-const ITERATIONS = 30;
 const parent = temporaryFolder();
 let warm: string;
 
@@ -20,7 +19,6 @@ beforeAll(async () => {
 
 const settings = (run: string, own: readonly string[]) => [
   ...tinySettings(warm, run),
-  `trainer.total_epochs=${ITERATIONS}`,
   "trainer.val_before_train=True",
   ...own,
 ];
@@ -46,7 +44,7 @@ async function killedRun(
   return { code, resumed: lines.some((line) => line.startsWith("going on after")) };
 }
 
-const CASES: [name: string, own: string[], kills: number][] = [
+const CASES: [name: string, own: string[], iterations: number, kills: number][] = [
   [
     "PPO with a critic, in conversations",
     [
@@ -55,6 +53,7 @@ const CASES: [name: string, own: string[], kills: number][] = [
       "trainer.test_freq=7",
       "env.rollout.n=2",
     ],
+    30,
     10,
   ],
   [
@@ -68,11 +67,14 @@ const CASES: [name: string, own: string[], kills: number][] = [
       "algorithm.filter_groups.enable=True",
       "trainer.save_freq=1",
     ],
-    4,
+    12,
+    3,
   ],
 ];
 
-describe.each(CASES)("%s", (name, own, kills) => {
+describe.each(CASES)("%s", (name, given, iterations, kills) => {
+  const own = [...given, `trainer.total_epochs=${iterations}`];
+
   it(`killed ${kills} times`, { timeout: 600_000 }, async () => {
     const undisturbed = join(parent, `${kills}-undisturbed`);
     const { ended, lines } = startRun(settings(undisturbed, own));
@@ -83,7 +85,7 @@ describe.each(CASES)("%s", (name, own, kills) => {
     let previous = 0;
     for (let kill = 0; kill < kills; kill++) {
       // The first comes before anything is saved, or soon after; each a little later than the last.
-      const iteration = kill === 0 ? 0 : Math.floor((kill * (ITERATIONS - 3)) / kills);
+      const iteration = kill === 0 ? 0 : Math.floor((kill * (iterations - 3)) / kills);
       const moment = kill % 3 === 2 ? "checkpoint" : random.integer(120);
       const { code, resumed } = await killedRun(disturbed, own, iteration, moment);
       expect(code, `kill ${kill} at ${iteration}`).toBe(null);
@@ -93,17 +95,17 @@ describe.each(CASES)("%s", (name, own, kills) => {
     const last = startRun(settings(disturbed, own));
     expect(await last.ended, last.lines.join("\n")).toBe(0);
 
-    const expected = resultsOf(undisturbed, ITERATIONS);
-    const got = resultsOf(disturbed, ITERATIONS);
+    const expected = resultsOf(undisturbed, iterations);
+    const got = resultsOf(disturbed, iterations);
     expect(Object.keys(got.weights)).toEqual(Object.keys(expected.weights));
     for (const [file, bytes] of Object.entries(expected.weights))
       expect(got.weights[file] === bytes, file).toBe(true);
     expect(got.state).toEqual(expected.state);
     expect(got.metrics).toEqual(expected.metrics);
     expect(got.episodes).toEqual(expected.episodes);
-    expect(expected.metrics).toHaveLength(ITERATIONS + 1);
+    expect(expected.metrics).toHaveLength(iterations + 1);
     // It did learn something: the test would hold for a run that does nothing, too.
     const moved = expected.metrics.filter((one) => (one.metrics["actor/grad_norm"] ?? 0) > 0.01);
-    expect(moved.length).toBeGreaterThan(15);
+    expect(moved.length).toBeGreaterThan(iterations / 2);
   });
 });

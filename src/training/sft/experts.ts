@@ -4,7 +4,7 @@
  */
 import type { Config } from "../../config/index.ts";
 import type { Task } from "../../environments/index.ts";
-import { agentOf, type ConfiguredWorld, limitsOf } from "../../evaluation/index.ts";
+import { agentOf, type ConfiguredWorld, limitsOf, summarizerOf } from "../../evaluation/index.ts";
 import type { Chat } from "../../models/index.ts";
 import { collect, type ExpertWords, scriptedPolicy, type Trajectory } from "../../rollout/index.ts";
 
@@ -28,7 +28,7 @@ export async function expertEpisodes(options: ExpertOptions): Promise<Trajectory
   const { expert } = world.world;
   if (!expert)
     throw new Error(`${world.about.name} has no scripted expert; give episodes with --data FILE`);
-  const agent = agentOf(config);
+  const agent = agentOf(config, summarizerOf(config, undefined));
   let begun = 0;
   const policy = scriptedPolicy({
     chat,

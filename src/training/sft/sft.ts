@@ -76,6 +76,8 @@ export async function fineTune(
   const updates = perEpoch * options.epochs;
   const optimizer = adamw(model.trainable, {
     lr: options.lr,
+    // Short runs: a second moment that remembers a thousand updates would lag behind.
+    beta2: 0.95,
     weightDecay: options.weightDecay ?? 0.01,
   });
   const factor: Schedule = schedule({
