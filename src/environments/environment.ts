@@ -123,6 +123,11 @@ export interface LocalEnvironment extends Environment {
  */
 export interface Expert {
   act(observation: Observation): string;
+  /**
+   * The agent did this instead of what the expert said last; the next observation is what came of it.
+   * Absent: the expert cannot go on from there.
+   */
+  acted?(action: string): void;
 }
 
 /** A function that a world offers to agents, as prompts describe it. */

@@ -6,7 +6,7 @@
  */
 import type { Agent } from "../agents/index.ts";
 import { advantageEstimators } from "../algorithms/index.ts";
-import { type Config, needsReference, totalIterations } from "../config/index.ts";
+import { type Config, ConfigError, needsReference, totalIterations } from "../config/index.ts";
 import { agentOf, requireModelFolder, summarizerOf } from "../evaluation/index.ts";
 import { createEngine, type Engine, type SamplingOptions } from "../generation/index.ts";
 import {
@@ -22,7 +22,7 @@ import {
   valueModelFrom,
 } from "../models/index.ts";
 import { modelPolicy, type Policy } from "../rollout/index.ts";
-import { derivedGenerator } from "../torch/index.ts";
+import { autocast, derivedGenerator } from "../torch/index.ts";
 import { createTrainedModel, type TrainedModel } from "./optimize.ts";
 import type { Ranks } from "./ranks.ts";
 
@@ -62,6 +62,7 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
   const load = { dtype: settings.dtype, device: device as "cpu" };
   const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
 
+  requirePrecision(config);
   const withLora = settings.lora_rank > 0;
   const base = loadModel(resume && !withLora ? resume.actor : folder, load);
   requireVocabulary(base, chat, folder);
@@ -160,11 +161,26 @@ function adapterOf(base: Model, config: Config, resume: ResumeFolders | undefine
   }
 }
 
+/** Not every libtorch has every precision everywhere; the first update is a late time to find out. */
+function requirePrecision({ actor_rollout_ref: { actor }, trainer }: Config): void {
+  if (actor.autocast === "none") return;
+  try {
+    autocast(
+      { dtype: actor.autocast, device: trainer.device === "cpu" ? "cpu" : "cuda" },
+      () => {},
+    );
+  } catch (error) {
+    throw new ConfigError(
+      `actor_rollout_ref.actor.autocast=${actor.autocast} cannot be had here: ${(error as Error).message}`,
+    );
+  }
+}
+
 /** A tokenizer whose ids the model does not have would fail in the middle of a rollout. */
 function requireVocabulary(model: Model, { tokenizer }: Chat, folder: string): void {
   const { vocabularySize } = model.config;
   if (tokenizer.vocabularySize <= vocabularySize) return;
-  throw new Error(
+  throw new ConfigError(
     `${folder}: the tokenizer has ${tokenizer.vocabularySize} tokens, the model only ` +
       `${vocabularySize}; they do not belong together.`,
   );

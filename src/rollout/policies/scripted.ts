@@ -28,6 +28,16 @@ export interface ScriptedPolicyOptions {
    * to go on from one. (What is learned from such an episode are the other turns.)
    */
   readonly slips?: { readonly share: number; readonly seed: number };
+  /**
+   * The share of turns in which it wanders: does something admissible at random, of which `allows` says
+   * whether it does no harm. Episodes of a wanderer teach what can be done, and leave how to do it
+   * well to be learned. Only for experts that can go on from there (`Expert.acted`).
+   */
+  readonly wanders?: {
+    readonly share: number;
+    readonly seed: number;
+    readonly allows: (action: string) => boolean;
+  };
 }
 
 export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
@@ -35,6 +45,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
   const words = options.words ?? fewWords(format);
   const experts = new Map<string, Expert>();
   const slip = options.slips && slips(options.slips.share, options.slips.seed);
+  const wander = options.wanders && wanders(options.wanders);
   /** What an expert wanted to do when it slipped. */
   const wanted = new Map<string, string>();
   return {
@@ -44,7 +55,13 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
     source: "scripted",
     async reply({ episode, turn, observation, maximumTokens, signal }) {
       if (turn === 0) experts.set(episode, options.expert(episode));
-      let action = wanted.get(episode) ?? experts.get(episode)!.act(observation);
+      const expert = experts.get(episode)!;
+      let action = wanted.get(episode) ?? expert.act(observation);
+      const whim = wanted.has(episode) || !expert.acted ? undefined : wander?.(observation);
+      if (whim !== undefined) {
+        expert.acted!(whim);
+        action = whim;
+      }
       const mistake = wanted.has(episode) ? undefined : slip?.(action, observation);
       wanted.delete(episode);
       if (mistake !== undefined) {
@@ -70,6 +87,16 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
       experts.delete(episode);
       wanted.delete(episode);
     },
+  };
+}
+
+/** Now and then anything that can be done and does no harm. */
+function wanders({ share, seed, allows }: NonNullable<ScriptedPolicyOptions["wanders"]>) {
+  const random = seededRandom("wanders", seed);
+  return ({ admissible }: Observation): string | undefined => {
+    if (!admissible || !random.chance(share)) return undefined;
+    const harmless = admissible.filter(allows);
+    return harmless.length > 0 ? random.pick(harmless) : undefined;
   };
 }
 

@@ -18,6 +18,8 @@ export interface ExpertOptions {
   readonly contextLength: number;
   /** The share of turns in which the expert slips; see scriptedPolicy. Default 0. */
   readonly slips?: number;
+  /** How much the expert wanders; see scriptedPolicy. */
+  readonly wanders?: { readonly share: number; readonly allows: (action: string) => boolean };
   /** What the expert says besides its actions, in formats with more fields. */
   readonly words?: ExpertWords;
 }
@@ -36,6 +38,7 @@ export async function expertEpisodes(options: ExpertOptions): Promise<Trajectory
     expert: () => expert(seed + begun++),
     contextLength: options.contextLength,
     ...(options.words && { words: options.words }),
+    ...(options.wanders && { wanders: { ...options.wanders, seed } }),
     ...(options.slips && { slips: { share: options.slips, seed } }),
   });
   const { all } = await collect({

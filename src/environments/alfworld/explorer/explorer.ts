@@ -119,5 +119,8 @@ export function explorer(seed: number, places: Places = NO_PLACES): Expert {
       last = next !== undefined && possible(next) ? next : "look";
       return last;
     },
+    acted(action) {
+      last = action;
+    },
   };
 }
