@@ -23,21 +23,18 @@ export function mazeConfig(model: string, run: string, own: readonly string[] = 
   const overrides = [
     `actor_rollout_ref.model.path=${model}`,
     "env.env_name=maze",
-    "env.options.maze=generated",
-    "env.options.width=5",
-    "env.options.height=5",
-    "env.options.loops=1",
     "env.options.winReward=10",
-    "env.max_steps=4",
+    "env.max_steps=14",
     "env.prompts=bare",
     "env.show_admissible=False",
     "data.max_response_length=5",
-    "data.train_batch_size=16",
+    "data.train_batch_size=8",
     "env.rollout.n=8",
-    "data.val_batch_size=100",
+    "data.val_batch_size=25",
+    "actor_rollout_ref.rollout.val_kwargs.n=4",
     "actor_rollout_ref.rollout.val_kwargs.temperature=1",
-    "actor_rollout_ref.actor.ppo_mini_batch_size=64",
-    "actor_rollout_ref.actor.optim.lr=3e-3",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=32",
+    "actor_rollout_ref.actor.optim.lr=1e-3",
     "actor_rollout_ref.actor.optim.weight_decay=0",
     "trainer.test_freq=-1",
     "trainer.save_freq=-1",
@@ -100,11 +97,11 @@ export async function warmWalker(parent: string): Promise<string> {
   initModelFolder(folder, { config: preset, texts, vocabularySize: 400, seed: 1 });
   const model = loadModel(folder);
   try {
-    const played = await walks(mazeConfig(folder, "unused"), folder, 400);
+    const played = await walks(mazeConfig(folder, "unused"), folder, 120);
     await fineTune(model, played.flatMap(examplesOf), {
-      epochs: 3,
-      lr: 5e-3,
-      batchSize: 8,
+      epochs: 4,
+      lr: 3e-3,
+      batchSize: 2,
       weightDecay: 0,
       seed: 0,
     });
