@@ -2,6 +2,7 @@
 #include <c10/util/Logging.h>
 
 #include "autograd.h"
+#include "block_cache.h"
 #include "door.h"
 #include "handles.h"
 #include "node.h"
@@ -12,7 +13,7 @@
 
 NAPI_MODULE_INIT() {
   using namespace openmanus;
-  keepFreedMemory();
+  installBlockCache();
   // Collecting the C++ stack takes libtorch milliseconds per error, and nobody would see it.
   c10::SetStackTraceFetcher([] { return std::string(); });
   registerHandles(env, exports);

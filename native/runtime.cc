@@ -5,12 +5,9 @@
 #include <ATen/Version.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <dlfcn.h>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 #include <torch/version.h>
 
-#include <cstdlib>
+#include "block_cache.h"
 
 namespace openmanus {
 
@@ -71,27 +68,11 @@ napi_value runtimeInfo(const Call& call) {
 
 // returnFreedMemory(): what was freed, to the system.
 napi_value returnFreedMemory(const Call& call) {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
+  releaseFreedMemory();
   return undefinedValue(call.env);
 }
 
 }  // namespace
-
-// glibc gives large blocks back to the system at every free, and gets them again, page by page, at the
-// next allocation. Activations and gradients come and go at every step: clearing their pages took
-// longer than the cheap operators on them, and a sixth of a training step of a 0.5B model. So what was
-// freed is kept for the next step. Whoever has set one of glibc's own variables knows better.
-void keepFreedMemory() {
-#if defined(__GLIBC__)
-  for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_"})
-    if (std::getenv(name)) return;
-  mallopt(M_MMAP_MAX, 0);  // no block has a mapping of its own
-  mallopt(M_TRIM_THRESHOLD, -1);  // the heap does not shrink
-  mallopt(M_TOP_PAD, 16 << 20);
-#endif
-}
 
 void registerRuntime(napi_env env, napi_value exports) {
   OPENMANUS_EXPORT(setThreads);

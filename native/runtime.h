@@ -5,9 +5,6 @@
 
 namespace openmanus {
 
-/// To be called once, before the first large allocation.
-void keepFreedMemory();
-
 void registerRuntime(napi_env env, napi_value exports);
 
 }  // namespace openmanus
