@@ -9,6 +9,7 @@ export { writeRunReport } from "./report.ts";
 export { runPath } from "./run-folder.ts";
 export {
   type Example,
+  everyToken,
   exampleOfChat,
   examplesOf,
   readExamples,

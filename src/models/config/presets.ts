@@ -14,6 +14,8 @@ interface Preset {
   intermediateSize: number;
   maximumPositions: number;
   theta: number;
+  /** Deviation of new weights. Narrow models start faster with more than transformers' 0.02. */
+  initializerRange: number;
 }
 
 const PRESETS = {
@@ -27,6 +29,7 @@ const PRESETS = {
     intermediateSize: 128,
     maximumPositions: 2048,
     theta: 10_000,
+    initializerRange: 0.08,
   },
   mini: {
     description: "1 million parameters, for the quickstart",
@@ -38,6 +41,7 @@ const PRESETS = {
     intermediateSize: 384,
     maximumPositions: 4096,
     theta: 10_000,
+    initializerRange: 0.06,
   },
   small: {
     description: "5 million parameters, trains on a laptop's CPU",
@@ -49,6 +53,7 @@ const PRESETS = {
     intermediateSize: 704,
     maximumPositions: 8192,
     theta: 10_000,
+    initializerRange: 0.04,
   },
   medium: {
     description: "40 million parameters",
@@ -60,6 +65,7 @@ const PRESETS = {
     intermediateSize: 1408,
     maximumPositions: 8192,
     theta: 10_000,
+    initializerRange: 0.03,
   },
   "qwen2.5-0.5b": {
     description: "the exact shape of Qwen2.5-0.5B, 494 million parameters",
@@ -71,6 +77,7 @@ const PRESETS = {
     intermediateSize: 4864,
     maximumPositions: 32_768,
     theta: 1_000_000,
+    initializerRange: 0.02,
   },
 } as const satisfies Record<string, Preset>;
 
@@ -118,7 +125,6 @@ export function presetConfig(name: PresetName, options: PresetOptions = {}): Mod
     eosTokenIds: options.eosTokenIds ?? [],
     padTokenId: options.padTokenId ?? null,
     dtype: "float32",
-    initializerRange: 0.02,
     attentionDropout: 0,
     remarks: [],
   };

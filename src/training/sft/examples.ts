@@ -34,6 +34,16 @@ export function examplesOf({ context, turns }: Trajectory): Example[] {
   });
 }
 
+/**
+ * The same sequence with everything learned, also what the world says: for a model from nothing, which
+ * has to learn the world's language first. (Names that come again teach it to copy.)
+ */
+export function everyToken({ ids }: Example): Example {
+  const mask = new Uint8Array(ids.length).fill(1);
+  mask[0] = 0;
+  return { ids, mask };
+}
+
 /** A chat: what the assistant says is learned, with the end of its turns. */
 export function exampleOfChat(chat: Chat, messages: readonly ChatMessage[]): Example {
   const first = messages.findIndex(({ role }) => role === "assistant");
