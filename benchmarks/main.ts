@@ -15,6 +15,7 @@ const BENCHMARKS: Record<string, () => Promise<Benchmark>> = {
   engine: async () => (await import("./engine.ts")).engine,
   models: async () => (await import("./models.ts")).models,
   environments: async () => (await import("./environments.ts")).environments,
+  train: async () => (await import("./train.ts")).train,
   rollout: async () => (await import("./rollout.ts")).rollout,
 };
 

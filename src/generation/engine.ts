@@ -26,6 +26,8 @@ export interface EngineOptions {
 
 export interface EngineStatistics {
   steps: number;
+  /** Spent in steps: the model, the sampler, and what is planned around them. */
+  seconds: number;
   /** Tokens that went through the model, prompts included. */
   computedTokens: number;
   drawnTokens: number;
@@ -57,6 +59,7 @@ export function createEngine(model: Model, options: EngineOptions = {}): Engine 
   const table = rotaryTable(model);
   const statistics: EngineStatistics = {
     steps: 0,
+    seconds: 0,
     computedTokens: 0,
     drawnTokens: 0,
     cachedTokens: 0,
@@ -97,6 +100,7 @@ export function createEngine(model: Model, options: EngineOptions = {}): Engine 
     // Requests made in the same turn of the event loop start together.
     await nextTurn();
     while (running.length > 0) {
+      const begun = performance.now();
       try {
         step();
       } catch (error) {
@@ -104,6 +108,7 @@ export function createEngine(model: Model, options: EngineOptions = {}): Engine 
         running = [];
         for (const answer of failed) answer.fail(error);
       }
+      statistics.seconds += (performance.now() - begun) / 1000;
       await nextTurn();
     }
   }

@@ -32,6 +32,8 @@ interface Parts {
 
 export interface IterationCollection extends Collection {
   readonly metrics: Metrics;
+  /** What of the rollout was the model's work. */
+  readonly generation: { readonly seconds: number; readonly computedTokens: number };
   /** Sum over an episode's tokens of log p − log p_reference, where the reward has that part. */
   readonly kl?: (trajectory: Trajectory) => number | undefined;
   /** [rows] Scores of greedy episodes of the rows' tasks. */
@@ -47,6 +49,7 @@ export async function collectGroups(
   const { config, workers, ranks, say } = parts;
   const { filter_groups: filter, adv_estimator } = config.algorithm;
   const share = taskShare(train, ranks);
+  const before = { ...workers.engine.statistics };
   // Weights are named by the iterations that made them, in whatever session.
   workers.engine.weightsChanged(step - 1);
   workers.lora?.merge();
@@ -94,7 +97,18 @@ export async function collectGroups(
         : undefined;
     workers.lora?.unmerge();
     const kl = config.reward.kl === 0 ? undefined : referenceKl(parts, collection);
-    return { ...collection, metrics, ...(kl && { kl }), ...(baselines && { baselines }) };
+    const { seconds, computedTokens } = workers.engine.statistics;
+    const generation = {
+      seconds: seconds - before.seconds,
+      computedTokens: computedTokens - before.computedTokens,
+    };
+    return {
+      ...collection,
+      metrics,
+      generation,
+      ...(kl && { kl }),
+      ...(baselines && { baselines }),
+    };
   } finally {
     if (workers.lora?.merged) workers.lora.unmerge();
   }

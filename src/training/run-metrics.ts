@@ -3,13 +3,8 @@
  */
 import { type Metrics, summary } from "../algorithms/index.ts";
 import type { Config } from "../config/index.ts";
-import {
-  type Batch,
-  type Collection,
-  isTrainable,
-  isWellFormed,
-  type Trajectory,
-} from "../rollout/index.ts";
+import { type Batch, isTrainable, isWellFormed, type Trajectory } from "../rollout/index.ts";
+import type { IterationCollection } from "./collect.ts";
 
 /** Of all episodes that were played, also those that are not trained on. */
 export function episodeMetrics(all: readonly Trajectory[], { env }: Config): Metrics {
@@ -51,7 +46,7 @@ export function episodeMetrics(all: readonly Trajectory[], { env }: Config): Met
 
 /** Wall-clock figures: they differ from run to run, and only under timing_s/ and perf/. */
 export function throughputMetrics(
-  { account }: Collection,
+  { account, generation }: IterationCollection,
   batch: Batch,
   timings: Metrics,
 ): Metrics {
@@ -62,6 +57,8 @@ export function throughputMetrics(
     "perf/time_per_step": seconds,
     "perf/throughput": batch.ids.length / seconds,
     "perf/sampled_tokens_per_second": account.sampledTokens / timings["timing_s/gen"]!,
+    "perf/generation_computed_tokens": generation.computedTokens,
+    "timing_s/agent_loop/generate_sequences": generation.seconds,
     "perf/turns_per_second": account.turns / timings["timing_s/gen"]!,
     ...(update && { "perf/update_tokens_per_second": batch.ids.length / update }),
     "perf/cpu_memory_used_gb": process.memoryUsage.rss() / 2 ** 30,

@@ -1,7 +1,7 @@
 /**
  * @file The smallest world that has everything training needs: a light shows a colour, each colour has its
- * answer, two right answers win. Its "expert" answers at random: who imitates it knows the form of
- * answers and nothing else.
+ * answer, two right answers win. Its "expert" looks at the light and mostly gives the next colour's
+ * answer: who imitates it knows the form of answers, can read the light, and has much to learn.
  */
 import { defineEnvironment, seededRandom } from "../../../src/environments/index.ts";
 
@@ -26,6 +26,13 @@ export default defineEnvironment({
   solution: ({ colours }) => colours.map((colour) => ANSWERS[colour]),
   expert: (seed) => {
     const random = seededRandom("answers", seed);
-    return { act: () => random.pick(Object.values(ANSWERS)) };
+    return {
+      act({ text }) {
+        const colour = /It is (\w+)/.exec(text)?.[1] as Colour;
+        if (random.chance(0.1)) return random.pick(Object.values(ANSWERS));
+        const next = COLOURS[(COLOURS.indexOf(colour) + 1) % COLOURS.length]!;
+        return ANSWERS[random.chance(0.7) ? next : colour];
+      },
+    };
   },
 });

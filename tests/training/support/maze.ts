@@ -24,7 +24,7 @@ export function mazeConfig(model: string, run: string, own: readonly string[] = 
     `actor_rollout_ref.model.path=${model}`,
     "env.env_name=maze",
     "env.options.winReward=10",
-    "env.max_steps=14",
+    "env.max_steps=12",
     "env.prompts=bare",
     "env.show_admissible=False",
     "data.max_response_length=5",
@@ -33,10 +33,11 @@ export function mazeConfig(model: string, run: string, own: readonly string[] = 
     "data.val_batch_size=25",
     "actor_rollout_ref.rollout.val_kwargs.n=4",
     "actor_rollout_ref.rollout.val_kwargs.temperature=1",
-    "actor_rollout_ref.actor.ppo_mini_batch_size=32",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=16",
     "actor_rollout_ref.actor.optim.lr=1e-3",
     "actor_rollout_ref.actor.optim.weight_decay=0",
-    "trainer.test_freq=-1",
+    "trainer.val_before_train=True",
+    "trainer.threads=1",
     "trainer.save_freq=-1",
     "trainer.keep_trajectories=False",
     "trainer.min_entropy=0",
@@ -93,8 +94,9 @@ export async function warmWalker(parent: string): Promise<string> {
     ...positions,
     ...MOVES,
   ]).flat();
-  const preset = presetConfig("tiny", { family: "qwen3" });
-  initModelFolder(folder, { config: preset, texts, vocabularySize: 400, seed: 1 });
+  // As in runs.ts: small models need larger weights to begin with.
+  const config = { ...presetConfig("tiny", { family: "qwen3" }), initializerRange: 0.08 };
+  initModelFolder(folder, { config, texts, vocabularySize: 400, seed: 1 });
   const model = loadModel(folder);
   try {
     const played = await walks(mazeConfig(folder, "unused"), folder, 120);

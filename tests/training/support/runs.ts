@@ -42,7 +42,9 @@ const TEXTS = [
 export function newTinyFolder(parent: string, name = "new", texts: readonly string[] = TEXTS) {
   const folder = join(parent, name);
   const preset = presetConfig("tiny", { family: "qwen3" });
-  const config = { ...preset, hiddenSize: 32, headDimension: 8, intermediateSize: 64 };
+  // Weights of the usual size would be far too small for 32 dimensions: nothing would get through.
+  const sizes = { hiddenSize: 32, headDimension: 8, intermediateSize: 64, initializerRange: 0.08 };
+  const config = { ...preset, ...sizes };
   initModelFolder(folder, { config, texts, vocabularySize: 300, seed: 1 });
   return folder;
 }
@@ -101,7 +103,7 @@ export async function scriptedEpisodes(config: Config, chat: Chat, count: number
 /** A model that has learned the form of answers from the scripted policy's. */
 export async function warmTinyFolder(
   parent: string,
-  { episodes = 80, epochs = 6 } = {},
+  { episodes = 150, epochs = 6 } = {},
 ): Promise<string> {
   const folder = newTinyFolder(parent, "cold");
   const warm = join(parent, "warm");
@@ -111,8 +113,8 @@ export async function warmTinyFolder(
     const played = await scriptedEpisodes(config, openChat(folder), episodes);
     await fineTune(model, played.flatMap(examplesOf), {
       epochs,
-      lr: 1e-2,
-      batchSize: 8,
+      lr: 5e-3,
+      batchSize: 4,
       weightDecay: 0,
       seed: 0,
     });
