@@ -290,3 +290,17 @@ it("a large product agrees with JavaScript at random places", () => {
     }
   });
 });
+
+it("a sparse gradient of an embedding joins a dense one, and only it is dense then", () => {
+  tidy(() => {
+    const index = tensor([2, 0, 2, 5], { dtype: "int64" });
+    const gradientOf = (sparseGradient: boolean): unknown => {
+      const matrix = tensor(Array.from({ length: 6 }, (_, i) => [i, 1 - i, 0.5]));
+      matrix.requiresGrad_();
+      const seen = matrix.embedding(index, { sparseGradient });
+      seen.linear(matrix).square().sum().backward();
+      return matrix.grad!.toArray();
+    };
+    expect(gradientOf(true)).toEqual(gradientOf(false));
+  });
+});

@@ -51,7 +51,9 @@ export function hiddenStates(
     const { cos, sin } = packedAngles(config, batch, model.device);
     const step = layersPerSegment || config.layers;
     const generators = dropout ? [dropout] : [];
-    let x = parameters.get("model.embed_tokens.weight")!.embedding(batch.ids);
+    // The output layer's gradient is dense, and as large as the vocabulary: one such is enough.
+    const sparseGradient = config.tiedEmbeddings && config.head === "causal-lm";
+    let x = parameters.get("model.embed_tokens.weight")!.embedding(batch.ids, { sparseGradient });
     for (let first = 0; first < config.layers; first += step) {
       const segment = (input: Tensor, cos: Tensor, sin: Tensor, lengths: Tensor): Tensor =>
         layersFrom(model, first, step, input, { cos, sin }, lengths, dropout);

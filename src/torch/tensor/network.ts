@@ -96,9 +96,12 @@ export class NetworkTensor extends IndexingTensor {
     return invoke1(op.softplus, this.handle);
   }
 
-  /** Rows of this matrix by index; any shape of index. */
-  embedding(index: TensorCore): Tensor {
-    return invoke2(op.embedding, this.handle, index.handle);
+  /**
+   * Rows of this matrix by index; any shape of index. With `sparseGradient` the matrix's gradient has
+   * those rows alone: for a matrix that gets a dense gradient from elsewhere too, which takes them up.
+   */
+  embedding(index: TensorCore, { sparseGradient = false } = {}): Tensor {
+    return invoke(op.embedding, this.handle, index.handle, -1, false, sparseGradient);
   }
 
   oneHot(classes: number): Tensor {
