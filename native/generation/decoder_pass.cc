@@ -36,7 +36,8 @@ class Pass {
   }
 
   void run() {
-    Phases phases(10 * int64_t(decoder_.layers.size()) + 4);
+    // Eight of each layer, three more where the last one narrows, one before and two after them.
+    Phases phases(8 * int64_t(decoder_.layers.size()) + 6);
     phases.run([&](Phases::Member& member) {
       // One for all layers of this thread: it is too large to be had for nothing.
       const AttentionScratch scratch(step_.batch);
