@@ -1,6 +1,7 @@
 /**
  * @file `openmanus-rl eval`: how good is a model, and is it better than another?
  */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Config, ConfigError, isOverride } from "../config/index.ts";
 import {
@@ -167,7 +168,10 @@ async function run(model: string, wishes: Wishes): Promise<number> {
 const RATES = [0.25, 0.5, 0.6, 0.7, 0.8, 0.867, 0.9, 0.95];
 
 function showConvergence(folder: string, json: boolean): number {
-  const found = convergence(readMetrics(join(folder, "metrics.jsonl")), RATES);
+  const file = join(folder, "metrics.jsonl");
+  if (!existsSync(file))
+    throw new ConfigError(`there is no run in "${folder}" (no metrics.jsonl); give a run's folder`);
+  const found = convergence(readMetrics(file), RATES);
   if (json) {
     console.log(JSON.stringify(found, null, 2));
     return 0;

@@ -8,6 +8,7 @@ import {
   type Agent,
   BARE_PROMPTS,
   createAgent,
+  FORMAT_NAMES,
   type HistoryOptions,
   type Summarizer,
 } from "../agents/index.ts";
@@ -53,6 +54,10 @@ export async function openConfiguredWorld({ env }: Config): Promise<ConfiguredWo
 
 /** The agent that a configuration describes. `summarize` is who writes summaries, where it wants them. */
 export function agentOf({ env }: Config, summarize?: Summarizer): Agent {
+  if (!FORMAT_NAMES.includes(env.format))
+    throw new ConfigError(
+      `env.format is "${env.format}", expected one of ${FORMAT_NAMES.join(", ")}`,
+    );
   return createAgent({
     format: env.format,
     context: env.context,
@@ -101,10 +106,13 @@ export function chosenTasks(tasks: TaskSet, count: number | null): Task[] {
 /** Beside a model's weights: the settings under which it was trained, so that others need not ask. */
 export const SETTINGS_FILE = "openmanus-rl.json";
 
-/** What goes into that file. */
+/** What goes into that file: what an agent needs to act as it did. */
 export function settingsNote({ env, data }: Config): string {
   const { max_prompt_length, max_response_length } = data;
-  const note = { env, data: { max_prompt_length, max_response_length } };
+  const { history, history_length, use_summary, summary_api_key: _secret, ...rest } = env;
+  // In a conversation there is no history to be set, and a configuration that sets one is refused.
+  const past = env.context === "steps" ? { history, history_length, use_summary } : {};
+  const note = { env: { ...rest, ...past }, data: { max_prompt_length, max_response_length } };
   return `${JSON.stringify(note, null, 1)}\n`;
 }
 

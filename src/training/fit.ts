@@ -121,6 +121,9 @@ export async function fit(options: FitOptions): Promise<FitResult> {
     );
     for (const error of episodes.errors) say(error.message);
     for (const trajectory of episodes.trajectories) options.store?.append(trajectory);
+    const [usable = 0] = ranks.sum([episodes.trajectories.length]);
+    for (const alarm of guards.played(collection.account, usable))
+      say(`iteration ${step}: ${alarm}`);
     const batch = packTrajectories(episodes.trajectories, { validity: config.env.validity });
     checkBatch(batch, workers.actor.model.config.vocabularySize);
 
@@ -188,7 +191,9 @@ export async function fit(options: FitOptions): Promise<FitResult> {
       if (successRate > (state.best?.successRate ?? -1))
         state = { ...state, best: { step, successRate } };
     }
-    stopped = ranks.gather(guards.stop(validated, minutes())).find((one) => one !== undefined);
+    stopped = ranks
+      .gather(guards.stop(step, validated, minutes()))
+      .find((one) => one !== undefined);
     interrupted = ranks.agree(options.signal?.aborted ?? false);
     const isDue = trainer.save_freq > 0 && step % trainer.save_freq === 0;
     state = { ...state, minutes: minutes() };
@@ -235,7 +240,7 @@ function newState({ algorithm }: Config): RunState {
     step: 0,
     drawnTasks: 0,
     klController: klController({ type, coefficient: kl_coef, target: target_kl, horizon }),
-    badUpdates: { actor: 0, critic: 0 },
+    badUpdates: { actor: 0, critic: 0, rollout: 0 },
     best: null,
     episodes: 0,
     tokens: 0,

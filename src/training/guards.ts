@@ -4,6 +4,7 @@
  */
 import type { Metrics } from "../algorithms/index.ts";
 import type { Config } from "../config/index.ts";
+import type { RolloutAccount } from "../rollout/index.ts";
 import { describeSkipped, type UpdateResult } from "./optimize.ts";
 
 /** A reason to end the run before its last iteration. */
@@ -13,20 +14,22 @@ export interface Stop {
   readonly failed: boolean;
 }
 
-/** Whose updates are counted. */
+/** Whose updates are counted; "rollout": iterations without an episode to learn from. */
 export type Learner = "actor" | "critic";
 
 export interface Guards {
   /** Updates in a row that were skipped, of each; a checkpoint stores it. */
-  badUpdates: Readonly<Record<Learner, number>>;
+  badUpdates: Readonly<Record<Learner | "rollout", number>>;
   /** Counts what was skipped; gives sentences for the log. */
   alarms(learner: Learner, result: UpdateResult): string[];
-  stop(metrics: Metrics, minutes: number): Stop | undefined;
+  /** Looks at an iteration's episodes, `usable` of which can be trained on. */
+  played(account: RolloutAccount, usable: number): string[];
+  stop(step: number, metrics: Metrics, minutes: number): Stop | undefined;
 }
 
 export function createGuards({ trainer }: Config): Guards {
   return {
-    badUpdates: { actor: 0, critic: 0 },
+    badUpdates: { actor: 0, critic: 0, rollout: 0 },
     alarms(learner, { metrics, updates, skipped }) {
       // Loss scaling finds its scale by overflows: they are its way to work, not a bad sign.
       const bad = skipped.filter(({ isOverflow }) => !isOverflow);
@@ -50,8 +53,23 @@ export function createGuards({ trainer }: Config): Guards {
         );
       return found;
     },
-    stop(metrics, minutes) {
-      for (const [learner, count] of Object.entries(this.badUpdates))
+    played({ episodes, statuses }, usable) {
+      const rollout = usable > 0 ? 0 : this.badUpdates.rollout + 1;
+      this.badUpdates = { ...this.badUpdates, rollout };
+      if (usable > 0) return [];
+      const ends = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`);
+      return [`none of the ${episodes} episodes can be trained on (${ends.join(", ")})`];
+    },
+    stop(step, metrics, minutes) {
+      const { rollout, ...updates } = this.badUpdates;
+      // A run whose very first episodes all fail was set up wrongly; later it may be an outage.
+      if (rollout >= (step === 1 ? 1 : trainer.max_bad_updates))
+        return {
+          reason:
+            "there is nothing to learn from: no episode could be played with these settings (see above)",
+          failed: true,
+        };
+      for (const [learner, count] of Object.entries(updates))
         if (count >= trainer.max_bad_updates)
           return {
             reason:

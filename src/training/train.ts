@@ -86,6 +86,7 @@ async function trainIn(
       loadOptimizers(checkpoint, workers);
       say(`going on after iteration ${state!.step} (${checkpoint})`);
     }
+    for (const split of [world.trainSplit, world.valSplit]) await world.world.tasks(split);
     // Nothing can be wrong with the run any more: now the folder is its own.
     own?.begin();
     if (own && state) removeCheckpointsAfter(own.path, state.step);

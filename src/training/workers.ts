@@ -22,7 +22,7 @@ import {
   valueModelFrom,
 } from "../models/index.ts";
 import { modelPolicy, type Policy } from "../rollout/index.ts";
-import { autocast, derivedGenerator } from "../torch/index.ts";
+import { autocast, derivedGenerator, tidy, zeros } from "../torch/index.ts";
 import { createTrainedModel, type TrainedModel } from "./optimize.ts";
 import type { Ranks } from "./ranks.ts";
 
@@ -62,6 +62,7 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
   const load = { dtype: settings.dtype, device: device as "cpu" };
   const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
 
+  requireDevice(device);
   requirePrecision(config);
   const withLora = settings.lora_rank > 0;
   const base = loadModel(resume && !withLora ? resume.actor : folder, load);
@@ -156,8 +157,22 @@ function adapterOf(base: Model, config: Config, resume: ResumeFolders | undefine
       },
       generator,
     );
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigError(`actor_rollout_ref.model: ${error.message}`);
   } finally {
     generator.dispose();
+  }
+}
+
+function requireDevice(device: string): void {
+  try {
+    if (!/^(cpu|cuda(:\d+)?)$/.test(device)) throw new Error("expected cpu, cuda or cuda:N");
+    tidy(() => zeros([1], { device: device as "cpu" }));
+  } catch (error) {
+    throw new ConfigError(
+      `trainer.device is "${device}", which cannot be used here: ${(error as Error).message}`,
+    );
   }
 }
 

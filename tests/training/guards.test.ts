@@ -53,14 +53,14 @@ describe("updates that are not finite", () => {
     const guards = createGuards(config);
     const said = guards.alarms("actor", broken);
     expect(said[0]).toMatch(/an update of the actor was skipped: .*\(episodes? .*1:train/);
-    expect(guards.stop({}, 0)).toBeUndefined();
+    expect(guards.stop(2, {}, 0)).toBeUndefined();
     guards.alarms("actor", broken);
-    expect(guards.stop({}, 0)).toMatchObject({
+    expect(guards.stop(2, {}, 0)).toMatchObject({
       failed: true,
       reason: expect.stringMatching(/^6 updates of the actor in a row were not finite/),
     });
     guards.alarms("actor", result);
-    expect(guards.stop({}, 0)).toBeUndefined();
+    expect(guards.stop(2, {}, 0)).toBeUndefined();
     await workers.dispose();
   });
 
@@ -72,7 +72,7 @@ describe("updates that are not finite", () => {
       guards.alarms("critic", { metrics: {}, updates: 0, skipped: [bad] });
       guards.alarms("actor", good);
     }
-    expect(guards.stop({}, 0)?.reason).toMatch(/5 updates of the critic/);
+    expect(guards.stop(2, {}, 0)?.reason).toMatch(/5 updates of the critic/);
   });
 
   it("the overflows by which float16 finds its scale do not", () => {
@@ -80,7 +80,7 @@ describe("updates that are not finite", () => {
     const overflow = { reason: "the gradient's norm is Infinity", episodes: [], isOverflow: true };
     for (let i = 0; i < 9; i++)
       expect(guards.alarms("actor", { metrics: {}, updates: 0, skipped: [overflow] })).toEqual([]);
-    expect(guards.stop({}, 0)).toBeUndefined();
+    expect(guards.stop(2, {}, 0)).toBeUndefined();
     const scale = createLossScale(true);
     for (let i = 0; i < 20; i++) scale.failed();
     expect(scale.value).toBe(1);
@@ -205,7 +205,7 @@ describe("worlds that fail", () => {
     failing = () => false;
   });
 
-  async function trained(estimator: string) {
+  async function trained(estimator: string, onIteration: () => void = () => {}) {
     const run = newRun();
     const said: string[] = [];
     const config = tinyConfig(warm, run, [
@@ -215,8 +215,13 @@ describe("worlds that fail", () => {
       "trainer.total_epochs=2",
       "trainer.test_freq=1",
     ]);
-    await train({ config, say: (text) => said.push(text) });
-    return { metrics: readMetrics(join(run, "metrics.jsonl")).map(({ metrics }) => metrics), said };
+    const result = await train({
+      config,
+      say: (text) => said.push(text),
+      loggers: [{ log: onIteration, close() {} }],
+    });
+    const metrics = readMetrics(join(run, "metrics.jsonl")).map((line) => line.metrics);
+    return { result, metrics, said };
   }
 
   it("some episodes: they are left out, counted and told", async () => {
@@ -228,13 +233,22 @@ describe("worlds that fail", () => {
   });
 
   it.each(["gigpo", "grpo", "gae", "reinforce_plus_plus"])(
-    "all of them, with %s: nothing is learned, and the run goes on",
+    "all of a later iteration, with %s: nothing is learned, and the run goes on",
     async (estimator) => {
-      failing = () => true;
-      const { metrics } = await trained(estimator);
+      const { metrics, said } = await trained(estimator, () => {
+        failing = () => true;
+      });
       expect(metrics).toHaveLength(2);
       expect(metrics[1]!["training/left_out_episodes"]).toBe(9);
       expect(metrics[1]!["actor/updates"]).toBe(0);
+      expect(said.join("\n")).toMatch(/iteration 2: none of the 9 episodes can be trained on/);
     },
   );
+
+  it("all of the first: the run has failed", async () => {
+    failing = () => true;
+    const { result, said } = await trained("gigpo");
+    expect(result).toMatchObject({ stopped: { failed: true }, state: { step: 1 } });
+    expect(said.join("\n")).toMatch(/none of the 9 episodes .* \(9 × environment error\)/);
+  });
 });

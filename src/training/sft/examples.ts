@@ -4,8 +4,9 @@
  * From episodes of a world's expert (played through the same loop as everything else), stored
  * trajectories, or chats in JSON lines or parquet.
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { ConfigError } from "../../config/index.ts";
 import { type Chat, type ChatMessage, Conversation } from "../../models/index.ts";
 import { readTrajectories, type Trajectory } from "../../rollout/index.ts";
 
@@ -48,13 +49,15 @@ export function everyToken({ ids }: Example): Example {
 export function exampleOfChat(chat: Chat, messages: readonly ChatMessage[]): Example {
   const first = messages.findIndex(({ role }) => role === "assistant");
   if (first < 1)
-    throw new Error("a chat must begin with a system or user message and have an assistant's");
+    throw new ConfigError(
+      "a chat must begin with a system or user message and have an assistant's",
+    );
   const conversation = new Conversation(chat, messages.slice(0, first));
   for (let i = first; i < messages.length; ) {
     conversation.replyWithText(messages[i]!.content);
     const next = messages.findIndex(({ role }, k) => k > i && role === "assistant");
     if (next < 0) break;
-    if (next === i + 1) throw new Error("a chat has two assistant messages in a row");
+    if (next === i + 1) throw new ConfigError("a chat has two assistant messages in a row");
     conversation.append(messages.slice(i + 1, next));
     i = next;
   }
@@ -66,6 +69,7 @@ export function exampleOfChat(chat: Chat, messages: readonly ChatMessage[]): Exa
 
 /** Reads a file of trajectories or chats (.jsonl, .jsonl.gz, .parquet), or a store's folder. */
 export async function readExamples(path: string, chat: Chat): Promise<Example[]> {
+  if (!existsSync(path)) throw new ConfigError(`${path}: there is no such file or folder`);
   if (path.endsWith(".parquet")) {
     const rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
     return rows.map((row, i) => exampleOfRow(row, chat, `${path}, row ${i + 1}`));
@@ -87,7 +91,7 @@ function parsed(line: string, place: string): unknown {
   try {
     return JSON.parse(line);
   } catch (error) {
-    throw new Error(`${place}: is no JSON (${(error as Error).message})`);
+    throw new ConfigError(`${place}: is no JSON (${(error as Error).message})`);
   }
 }
 
@@ -101,19 +105,19 @@ function exampleOfRow(row: unknown, chat: Chat, place: string): Example {
   const record = (Array.isArray(row) ? { messages: row } : row) as Record<string, unknown>;
   const list = record?.messages ?? record?.conversations;
   if (!Array.isArray(list))
-    throw new Error(
+    throw new ConfigError(
       `${place}: expected "messages" (role, content) or "conversations" (from, value)`,
     );
   const messages = list.map((message: Record<string, unknown>) => {
     const role = ROLES[String(message.role ?? message.from)];
     const content = message.content ?? message.value;
     if (role === undefined || typeof content !== "string")
-      throw new Error(`${place}: a message has no known role, or no text`);
+      throw new ConfigError(`${place}: a message has no known role, or no text`);
     return { role, content };
   });
   try {
     return exampleOfChat(chat, messages);
   } catch (error) {
-    throw new Error(`${place}: ${(error as Error).message}`);
+    throw new ConfigError(`${place}: ${(error as Error).message}`);
   }
 }
