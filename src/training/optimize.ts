@@ -27,6 +27,7 @@ import {
   tidy,
 } from "../torch/index.ts";
 import { createLossScale, type LossScale } from "./loss-scale.ts";
+import type { Allocate } from "./offload.ts";
 import type { Ranks } from "./ranks.ts";
 import { passesOf, trainedTokensOf } from "./tokens.ts";
 
@@ -85,14 +86,20 @@ export function createTrainedModel(
   iterations: number,
   autocast: Config["actor_rollout_ref"]["actor"]["autocast"],
   ranks: Ranks,
+  /** Where the optimiser's moments go; memory unless said. */
+  allocate?: Allocate,
 ): TrainedModel {
-  const optimizer = adamw(model.trainable, {
-    lr: settings.lr,
-    beta1: settings.betas[0],
-    beta2: settings.betas[1],
-    epsilon: settings.eps,
-    weightDecay: settings.weight_decay,
-  });
+  const optimizer = adamw(
+    model.trainable,
+    {
+      lr: settings.lr,
+      beta1: settings.betas[0],
+      beta2: settings.betas[1],
+      epsilon: settings.eps,
+      weightDecay: settings.weight_decay,
+    },
+    allocate,
+  );
   const factor = scheduleOf(settings, iterations);
   const lossScale = createLossScale(autocast === "float16");
   let updates = 0;

@@ -23,8 +23,10 @@ import {
 } from "../models/index.ts";
 import { modelPolicy, type Policy } from "../rollout/index.ts";
 import { autocast, derivedGenerator, tidy, zeros } from "../torch/index.ts";
+import { type Allocate, inFiles, movedModel } from "./offload.ts";
 import { createTrainedModel, type TrainedModel } from "./optimize.ts";
 import type { Ranks } from "./ranks.ts";
+import { runPath } from "./run-folder.ts";
 
 /** The actor's model: whole, or a frozen base with an adapter that is trained. */
 export type PolicyModel = Model | LoraModel;
@@ -65,7 +67,11 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
   requireDevice(device);
   requirePrecision(config);
   const withLora = settings.lora_rank > 0;
-  const base = loadModel(resume && !withLora ? resume.actor : folder, load);
+  const offload = offloadOf(config);
+  const base = offload.weights(
+    loadModel(resume && !withLora ? resume.actor : folder, load),
+    actorSettings.fsdp_config,
+  );
   requireVocabulary(base, chat, folder);
   const lora = withLora ? adapterOf(base, config, resume) : undefined;
   const model: PolicyModel = lora ?? base;
@@ -76,6 +82,7 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
     iterations,
     actorSettings.autocast,
     ranks,
+    offload.moments(actorSettings.fsdp_config),
   );
 
   const { needs } = advantageEstimators[config.algorithm.adv_estimator];
@@ -83,16 +90,21 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
   if ("critic" in needs) {
     const source = resume?.critic ?? (config.critic.model.path || folder);
     // A head of zeros: the first advantages are the plain returns, not a random head's noise.
-    const values = valueModelFrom(requireModelFolder(source), load);
+    const where = config.critic.model.fsdp_config;
+    const values = offload.weights(valueModelFrom(requireModelFolder(source), load), where);
     critic = createTrainedModel(
       values,
       config.critic.optim,
       iterations,
       actorSettings.autocast,
       ranks,
+      offload.moments(where),
     );
   }
-  const reference = needsReference(config) && !lora ? loadModel(folder, load) : undefined;
+  const reference =
+    needsReference(config) && !lora
+      ? offload.weights(loadModel(folder, load), config.actor_rollout_ref.ref.fsdp_config)
+      : undefined;
   for (const parameter of reference?.parameters.values() ?? []) parameter.requiresGrad_(false);
 
   const engine = createEngine(model, {
@@ -163,6 +175,27 @@ function adapterOf(base: Model, config: Config, resume: ResumeFolders | undefine
   } finally {
     generator.dispose();
   }
+}
+
+type OffloadConfig = Config["actor_rollout_ref"]["ref"]["fsdp_config"];
+
+/** Puts into files of the run's folder what the configuration wants there. */
+function offloadOf(config: Config) {
+  let files: Allocate | undefined;
+  const place = (): Allocate => {
+    if (config.trainer.device !== "cpu")
+      throw new ConfigError(
+        "fsdp_config.param_offload and optimizer_offload keep tensors in memory-mapped files; that is " +
+          `for trainer.device=cpu, it is ${config.trainer.device}`,
+      );
+    files ??= inFiles(runPath(config));
+    return files;
+  };
+  return {
+    weights: (model: Model, { param_offload }: OffloadConfig) =>
+      param_offload ? movedModel(model, place()) : model,
+    moments: ({ optimizer_offload }: OffloadConfig) => (optimizer_offload ? place() : undefined),
+  };
 }
 
 function requireDevice(device: string): void {

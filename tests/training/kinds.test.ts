@@ -1,7 +1,7 @@
 /**
  * @file Runs of other kinds: LoRA, half precision, checkpointing, summaries and judges, other estimators.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import { batchLogprobs, updateActor } from "../../src/training/actor.ts";
 import { train } from "../../src/training/index.ts";
 import { actorUpdateOptions } from "../../src/training/update-options.ts";
 import { temporaryFolder } from "../rollout/support.ts";
+import { resultsOf } from "./support/processes.ts";
 import { largestDifference, setUp, tinyConfig, warmTinyFolder, weightsOf } from "./support/runs.ts";
 
 const parent = temporaryFolder();
@@ -103,6 +104,38 @@ describe("precision and memory", () => {
     }
     expect(metrics.at(-1)!["actor/updates"]).toBe(1);
   });
+});
+
+it("weights and moments in files: the same run, and no file is left", async () => {
+  const own = [
+    "algorithm.adv_estimator=gae",
+    "actor_rollout_ref.actor.use_kl_loss=True",
+    "trainer.save_freq=1",
+  ];
+  const plain = await trained(...own);
+  const places = ["actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic.model"];
+  const offload = places.flatMap((place) =>
+    ["param_offload", "optimizer_offload"].map((name) => `${place}.fsdp_config.${name}=True`),
+  );
+  let mapped = 0;
+  const run = join(parent, "offloaded");
+  const config = tinyConfig(warm, run, ["trainer.total_epochs=2", ...own, ...offload]);
+  await train({
+    config,
+    loggers: [
+      {
+        log() {
+          const maps = readFileSync("/proc/self/maps", "utf8").split("\n");
+          mapped = maps.filter((line) => line.includes(".offload-")).length;
+        },
+        close() {},
+      },
+    ],
+  });
+  // Three models' weights, two optimisers' moments.
+  expect(mapped).toBeGreaterThan(100);
+  expect(readdirSync(run).filter((name) => name.startsWith(".offload"))).toEqual([]);
+  expect(resultsOf(run, 2).weights).toEqual(resultsOf(plain.run, 2).weights);
 });
 
 it.skipIf(canHalf())(

@@ -24,7 +24,7 @@ const offload = () =>
   section({
     param_offload: setting(
       z.boolean().default(false),
-      "Keeps weights that are not needed at the moment out of the way: on a GPU in host memory, on a CPU in a memory-mapped file.",
+      "Keeps the weights in a memory-mapped file of the run's folder, which the system may take out of memory when it needs room. On a CPU.",
     ),
     optimizer_offload: setting(z.boolean().default(false), "The same for the optimiser's state."),
     fsdp_size: inert(z.int().default(-1), "weights are whole in each process"),

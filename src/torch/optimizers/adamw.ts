@@ -7,6 +7,7 @@
 import { zeros } from "../creation.ts";
 import { adamwStep } from "../fused.ts";
 import { keep, tidy } from "../lifetime.ts";
+import type { Device, Dtype } from "../tensor/core.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { fillGroups, loadTensors, type Optimizer, type ParameterGroup } from "./optimizer.ts";
 import { clearGradients, type Parameters } from "./parameters.ts";
@@ -27,6 +28,9 @@ const DEFAULTS: AdamWSettings = {
   weightDecay: 0.01,
 };
 
+/** Makes the tensors of zeros that moments begin as, kept: in memory unless said. */
+export type AllocateMoments = (shape: readonly number[], dtype: Dtype, device: Device) => Tensor;
+
 interface Moments {
   first: Tensor;
   second: Tensor;
@@ -35,12 +39,16 @@ interface Moments {
 export function adamw(
   parameters: Parameters | readonly ParameterGroup<AdamWSettings>[],
   settings: Partial<AdamWSettings> = {},
+  allocate: AllocateMoments = zerosFor,
 ): Optimizer<AdamWSettings> {
   const groups = fillGroups(parameters, { ...DEFAULTS, ...settings });
   const moments = new Map<string, Moments>();
   for (const group of groups)
     for (const [name, parameter] of group.parameters)
-      moments.set(name, { first: momentFor(parameter), second: momentFor(parameter) });
+      moments.set(name, {
+        first: momentFor(parameter, allocate),
+        second: momentFor(parameter, allocate),
+      });
   let step = 0;
 
   function stateTensors(): Map<string, Tensor> {
@@ -89,7 +97,11 @@ export function adamw(
 }
 
 /** Moments are float32 even for half-precision parameters, whose own dtype would lose small steps. */
-function momentFor(parameter: Tensor): Tensor {
+function momentFor(parameter: Tensor, allocate: AllocateMoments): Tensor {
   const dtype = parameter.dtype === "float64" ? "float64" : "float32";
-  return keep(zeros(parameter.shape, { dtype, device: parameter.device }));
+  return allocate(parameter.shape, dtype, parameter.device);
+}
+
+function zerosFor(shape: readonly number[], dtype: Dtype, device: Device): Tensor {
+  return keep(zeros(shape, { dtype, device }));
 }

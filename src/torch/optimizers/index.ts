@@ -1,7 +1,7 @@
 /**
  * @file Optimisers, gradient clipping and learning-rate schedules over named parameters.
  */
-export { type AdamWSettings, adamw } from "./adamw.ts";
+export { type AdamWSettings, type AllocateMoments, adamw } from "./adamw.ts";
 export type { Optimizer, OptimizerState, ParameterGroup } from "./optimizer.ts";
 export {
   asParameters,
