@@ -23,6 +23,7 @@ import {
 } from "../../models/index.ts";
 import type { Trajectory } from "../../rollout/index.ts";
 import {
+  everyToken,
   examplesOf,
   expertEpisodes,
   fineTune,
@@ -50,7 +51,7 @@ export async function makeModel(
     });
   }
   const { vocabularySize } = loadTokenizer(model);
-  say(`a new model of 1 million random parameters, and a tokenizer of ${vocabularySize} tokens`);
+  say(`a new model of 0.1 million random parameters, and a tokenizer of ${vocabularySize} tokens`);
 }
 
 /** A short warm start on episodes of the scripted expert. */
@@ -68,9 +69,12 @@ export async function warmUp(
     const order = taskOrder(await world.world.tasks(world.trainSplit), 2, true);
     const tasks = order.next(RECIPE.expertEpisodes);
     const contextLength = model.config.maximumPositions;
-    const episodes = await expertEpisodes({ config, world, chat, tasks, seed: 0, contextLength });
-    const result = await fineTune(model, episodes.flatMap(examplesOf), {
-      epochs: RECIPE.epochs,
+    const episodes = await expertEpisodes({
+      ...{ config, world, chat, tasks, seed: 0, contextLength },
+      slips: RECIPE.slips,
+    });
+    const result = await fineTune(model, episodes.flatMap(examplesOf).map(everyToken), {
+      epochs: 1,
       lr: RECIPE.learningRate,
       batchSize: RECIPE.batchSize,
       weightDecay: 0,
@@ -82,7 +86,7 @@ export async function warmUp(
       extraFiles: { [SETTINGS_FILE]: settingsNote(config) },
     });
     say(
-      `warm start on ${episodes.length} expert episodes (${result.tokens} tokens of actions), loss ${result.loss.toFixed(2)}`,
+      `warm start on ${episodes.length} expert episodes (${result.tokens} tokens), loss ${result.loss.toFixed(2)}`,
     );
   } finally {
     model.dispose();
