@@ -243,6 +243,7 @@ describe("sft and eval", () => {
     [["eval", "/nowhere"], 1, /there is no model in "\/nowhere"/],
     [["eval", "WARM", "--tasks", "none"], 2, /--tasks must be a whole number/],
     [["eval", "WARM", "--split", "nowhere"], 1, /nowhere/],
+    [["start", "nonsense"], 2, /start takes no "nonsense"/],
     [["sft"], 2, /sft needs --out/],
     [["sft", "--out", "x", "--epochs", "0"], 2, /--epochs cannot be "0"/],
     [["sft", "--out", "x", "--data", "/nowhere.jsonl"], 1, /nowhere.jsonl/],

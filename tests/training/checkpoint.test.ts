@@ -209,7 +209,9 @@ describe("where it cannot be written", () => {
     const limited = ["bash", "-c", 'trap "" XFSZ; ulimit -f 100; exec "$@"', "bash"];
     const { ended, lines } = startScript(RUN, words(folder), undefined, limited);
     expect(await ended).toBe(1);
-    expect(lines.join("\n")).toMatch(/EFBIG|ENOSPC|File too large|No space left/);
+    expect(lines.join("\n")).toMatch(
+      /step-000001: cannot be written \(.*(EFBIG|ENOSPC|File too large|No space left)/,
+    );
     const left = join(folder, "checkpoints");
     expect(existsSync(left) ? readdirSync(left) : []).toEqual([]);
     expect(existsSync(join(folder, "run.lock"))).toBe(false);

@@ -51,7 +51,11 @@ export function writeWhole(target: string, write: (folder: string) => void): voi
     flush(dirname(target));
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
-    throw error;
+    throw new CheckpointError(
+      `${target}: cannot be written (${(error as Error).message}). What was saved before is whole: ` +
+        "when there is room, the same command goes on from there.",
+      { cause: error },
+    );
   }
 }
 
