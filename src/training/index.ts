@@ -9,9 +9,9 @@ export { writeRunReport } from "./report.ts";
 export { runPath } from "./run-folder.ts";
 export {
   type Example,
-  everyToken,
   exampleOfChat,
   examplesOf,
+  examplesOfEverything,
   readExamples,
 } from "./sft/examples.ts";
 export { type ExpertOptions, expertEpisodes, worldTexts } from "./sft/experts.ts";

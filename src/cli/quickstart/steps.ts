@@ -23,8 +23,7 @@ import {
 } from "../../models/index.ts";
 import type { Trajectory } from "../../rollout/index.ts";
 import {
-  everyToken,
-  examplesOf,
+  examplesOfEverything,
   expertEpisodes,
   fineTune,
   taskOrder,
@@ -73,7 +72,7 @@ export async function warmUp(
       ...{ config, world, chat, tasks, seed: 0, contextLength },
       slips: RECIPE.slips,
     });
-    const result = await fineTune(model, episodes.flatMap(examplesOf).map(everyToken), {
+    const result = await fineTune(model, episodes.flatMap(examplesOfEverything), {
       epochs: 1,
       lr: RECIPE.learningRate,
       batchSize: RECIPE.batchSize,

@@ -18,31 +18,34 @@ export interface Example {
 }
 
 /**
- * The rows of a trajectory: one, or one per turn. Replies that could not be read, or whose action the
- * world did not know, are in it but not learned.
+ * The rows of a trajectory: one, or one per turn. What the agent said is learned, but for replies that
+ * could not be read or whose action the world did not know.
  */
-export function examplesOf({ context, turns }: Trajectory): Example[] {
+export function examplesOf(trajectory: Trajectory): Example[] {
+  return rowsOf(trajectory, 0);
+}
+
+/**
+ * The same, and what the world said is learned, too: for a model from nothing, which has to learn the
+ * world's language first. (Names that come again teach it to copy.)
+ */
+export function examplesOfEverything(trajectory: Trajectory): Example[] {
+  return rowsOf(trajectory, 1);
+}
+
+function rowsOf({ context, turns }: Trajectory, ofWorld: 0 | 1): Example[] {
   const rows = context === "conversation" ? [turns] : turns.map((turn) => [turn]);
   return rows.map((row) => {
     const ids: number[] = [];
     const mask: number[] = [];
     for (const { promptIds, reply, problems, admissible } of row) {
-      const learned = problems.length === 0 && admissible !== false ? 1 : 0;
+      const ofAgent = problems.length === 0 && admissible !== false ? 1 : 0;
       ids.push(...promptIds, ...reply.ids);
-      mask.push(...promptIds.map(() => 0), ...reply.ids.map(() => learned));
+      mask.push(...promptIds.map(() => ofWorld), ...reply.ids.map(() => ofAgent));
     }
+    mask[0] = 0; // nothing comes before it that could predict it
     return { ids: Int32Array.from(ids), mask: Uint8Array.from(mask) };
   });
-}
-
-/**
- * The same sequence with everything learned, also what the world says: for a model from nothing, which
- * has to learn the world's language first. (Names that come again teach it to copy.)
- */
-export function everyToken({ ids }: Example): Example {
-  const mask = new Uint8Array(ids.length).fill(1);
-  mask[0] = 0;
-  return { ids, mask };
 }
 
 /** A chat: what the assistant says is learned, with the end of its turns. */
