@@ -7,7 +7,7 @@
  * goes back through that, and on from the segment's inputs. No JavaScript runs inside the engine, so
  * this works on any device and from any of its threads.
  */
-import { pendingSegments, type Segment, whileWalking } from "./checkpoint.ts";
+import { pendingSegments, releaseIfUnreachable, type Segment, whileWalking } from "./checkpoint.ts";
 import { withGradMode } from "./grad-mode.ts";
 import { tidy } from "./lifetime.ts";
 import { type Handle, native } from "./native.ts";
@@ -52,12 +52,17 @@ function backThrough(
   segments: readonly Segment[],
   retain: boolean,
 ): void {
+  const left = new Set(segments);
   try {
     // Retained: a segment's way back may go on into parts of this graph.
     native.backward(outputs, gradients, true, null);
-    for (const segment of segments.toReversed()) tidy(() => backThroughSegment(segment, retain));
+    for (const segment of segments.toReversed()) {
+      tidy(() => backThroughSegment(segment, retain));
+      // What lies between segments is freed as the gradient passes it, not all at the end.
+      if (!retain && releaseIfUnreachable(segment)) left.delete(segment);
+    }
   } finally {
-    for (const segment of segments) for (const output of segment.outputs) output.grad = null;
+    for (const segment of left) for (const output of segment.outputs) output.grad = null;
   }
 }
 

@@ -46,13 +46,17 @@ let walks = 0;
 function sweep(): void {
   if (walks > 0 || waiting.length === 0) return;
   whileWalking(() => {
-    for (const segment of waiting.toReversed()) {
-      if (segment.outputs.some((output) => native.useCount(output.handle) > 1)) continue;
-      segment.spend();
-      for (const output of segment.outputs) output.dispose();
-      waiting.splice(waiting.indexOf(segment), 1);
-    }
+    for (const segment of waiting.toReversed()) releaseIfUnreachable(segment);
   });
+}
+
+/** Lets go of one segment, if nobody but itself holds its outputs. Returns whether it did. */
+export function releaseIfUnreachable(segment: Segment): boolean {
+  if (segment.outputs.some((output) => native.useCount(output.handle) > 1)) return false;
+  segment.spend();
+  for (const output of segment.outputs) output.dispose();
+  waiting.splice(waiting.indexOf(segment), 1);
+  return true;
 }
 
 afterReleases(sweep);
