@@ -104,7 +104,7 @@ describe("model init", () => {
       "an unknown preset",
       ["init", "F", "--text", "T", "--preset", "huge"],
       2,
-      /tiny, small, medium/,
+      /tiny, mini, small, medium/,
     ],
     [
       "an unknown family",

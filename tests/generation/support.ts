@@ -30,7 +30,7 @@ export interface TestModelOptions extends Partial<ModelConfig> {
 export function testModel(options: TestModelOptions = {}): Model {
   const { seed = 1, sharpness = 4, ...changes } = options;
   const config = presetConfig("tiny", { family: "qwen3", eosTokenIds: [3] });
-  const model = newModel({ ...config, ...changes }, new Generator(seed));
+  const model = newModel({ ...config, initializerRange: 0.02, ...changes }, new Generator(seed));
   noGrad(() => {
     for (const parameter of model.parameters.values())
       if (parameter.ndim > 1) tidy(() => parameter.mul_(sharpness));
