@@ -49,7 +49,11 @@ const TEXT = [
 /** A new model folder: the tiny preset, with weights from a seed and a tokenizer of a few texts. */
 export function newModelFolder(parent: string, name = "tiny"): string {
   const folder = join(parent, name);
-  const config = { ...presetConfig("tiny", { family: "qwen3" }), maximumPositions: 4096 };
+  const config = {
+    ...presetConfig("tiny", { family: "qwen3" }),
+    maximumPositions: 4096,
+    initializerRange: 0.02,
+  };
   initModelFolder(folder, { config, texts: TEXT, vocabularySize: 400, seed: 1 });
   return folder;
 }
