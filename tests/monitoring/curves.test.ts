@@ -44,6 +44,10 @@ describe("ticks", () => {
     );
   });
 
+  it("are there for the smallest numbers, too", () => {
+    expect(roundTicks(9.4e-323, 9.4e-323, 2)).toEqual([-1, 0, 1]);
+  });
+
   it("have no noise of binary fractions", () => {
     expect(roundTicks(0, 1, 10).map(formatTick)).toEqual([
       ...["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"],

@@ -12,8 +12,11 @@ export function roundTicks(low: number, high: number, count: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => rounded((first + i) * step));
 }
 
+/** Below this there are too few digits left to be a tenth apart. */
+const SMALLEST = 1e-290;
+
 function widened(value: number): [number, number] {
-  const margin = Math.abs(value) * 0.1 || 1;
+  const margin = Math.abs(value) < SMALLEST ? 1 : Math.abs(value) * 0.1;
   return [value - margin, value + margin];
 }
 
