@@ -13,14 +13,19 @@ export const RECIPE = {
   /** Tasks whose texts the tokenizer learns from. */
   tokenizerTasks: 300,
   vocabulary: 1024,
-  expertEpisodes: 5000,
+  expertEpisodes: 8000,
   /** The share of turns in which the expert slips: see scriptedPolicy. */
-  slips: 0.1,
+  slips: 0.05,
+  /** The share of turns in which it wanders: looks around, instead of getting on with it. */
+  wanders: {
+    share: 0.5,
+    allows: (action: string) => /^(go to|look|examine|inventory)/.test(action),
+  },
   learningRate: 4e-3,
   batchSize: 4,
   /** Tasks in rooms that training never sees, before and after. */
   evaluationTasks: 200,
-  iterations: 35,
+  iterations: 60,
 } as const;
 
 export interface QuickstartFolders {
@@ -54,11 +59,10 @@ export function quickstartSettings(folders: QuickstartFolders): string[] {
     "data.train_batch_size=16",
     "data.max_prompt_length=1000",
     "algorithm.adv_estimator=gigpo",
-    "actor_rollout_ref.actor.optim.lr=2.5e-3",
-    "actor_rollout_ref.actor.optim.lr_warmup_steps=30",
+    "actor_rollout_ref.actor.optim.lr=1e-3",
+    "actor_rollout_ref.actor.optim.lr_warmup_steps=10",
     "actor_rollout_ref.actor.optim.betas=[0.9,0.98]",
-    "actor_rollout_ref.actor.ppo_mini_batch_size=32",
-    "actor_rollout_ref.actor.invalid_action_penalty_coef=0.5",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=64",
     "actor_rollout_ref.rollout.val_kwargs.temperature=1",
     `trainer.total_epochs=${RECIPE.iterations}`,
     "trainer.test_freq=-1",

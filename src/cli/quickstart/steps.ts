@@ -71,6 +71,7 @@ export async function warmUp(
     const episodes = await expertEpisodes({
       ...{ config, world, chat, tasks, seed: 0, contextLength },
       slips: RECIPE.slips,
+      wanders: RECIPE.wanders,
     });
     const result = await fineTune(model, episodes.flatMap(examplesOfEverything), {
       epochs: 1,
