@@ -25,7 +25,7 @@ export const RECIPE = {
   batchSize: 4,
   /** Tasks in rooms that training never sees, before and after. */
   evaluationTasks: 200,
-  iterations: 60,
+  iterations: 45,
 } as const;
 
 export interface QuickstartFolders {
