@@ -67,11 +67,11 @@ describe("log-probabilities equal the training path's", () => {
   it("in 200 episodes with evictions and preemptions", async () => {
     const before = memory().tensors;
     const model = testModel();
-    // 8 kB per page of 16 tokens: room for less than half of the episodes.
-    const { difference, drawn, statistics } = await playAll(model, 200, 400 * 8192);
+    // 8 kB per page of 16 tokens: room for a few of the episodes; most wait, some lose their place.
+    const { difference, drawn, statistics } = await playAll(model, 200, 100 * 8192);
     model.dispose();
     expect(drawn).toBeGreaterThan(3000);
-    expect(statistics.preemptions).toBeGreaterThan(50);
+    expect(statistics.preemptions).toBeGreaterThan(10);
     expect(statistics.cachedTokens).toBeGreaterThan(1000);
     expect(difference).toBeLessThan(1e-5);
     expect(memory().tensors).toBe(before);
