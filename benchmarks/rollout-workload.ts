@@ -16,11 +16,10 @@ import {
 } from "../src/environments/index.ts";
 import {
   byteChat,
-  Chat,
+  type Chat,
   initModelFolder,
-  loadChatTemplate,
+  loadChat,
   loadModel,
-  loadTokenizer,
   type Model,
   presetConfig,
 } from "../src/models/index.ts";
@@ -52,7 +51,7 @@ export async function openWorkload(): Promise<Workload> {
   const config = { ...presetConfig("small"), maximumPositions: 16_384 };
   initModelFolder(place, { config, texts, seed: 1 });
   const model = loadModel(place);
-  const chat = new Chat({ tokenizer: loadTokenizer(place), template: loadChatTemplate(place) });
+  const chat = loadChat(place);
   rmSync(folder, { recursive: true });
   return { world: endingEarly(household), about, agent, tasks, model, chat };
 }

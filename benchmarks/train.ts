@@ -9,11 +9,9 @@ import { join } from "node:path";
 import { type Config, resolveConfig } from "../src/config/index.ts";
 import { openConfiguredWorld } from "../src/evaluation/index.ts";
 import {
-  Chat,
   initModelFolder,
-  loadChatTemplate,
+  loadChat,
   loadModel,
-  loadTokenizer,
   type Model,
   presetConfig,
   saveModel,
@@ -102,7 +100,7 @@ async function warmModel(parent: string): Promise<string> {
     texts: await worldTexts(world, order.next(EXPERT_EPISODES), 1),
     seed: 0,
   });
-  const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+  const chat = loadChat(folder);
   const model = loadModel(folder);
   console.error(`a warm start on ${EXPERT_EPISODES} expert episodes …`);
   const episodes = await expertEpisodes({

@@ -11,14 +11,7 @@ import {
   type SamplingOptions,
   type TextGenerator,
 } from "../generation/index.ts";
-import {
-  byteChat,
-  Chat,
-  loadChatTemplate,
-  loadModel,
-  loadTokenizer,
-  readModelConfig,
-} from "../models/index.ts";
+import { byteChat, type Chat, loadChat, loadModel, readModelConfig } from "../models/index.ts";
 import {
   chatPolicy,
   deriveSeed,
@@ -153,7 +146,7 @@ function samplingOf({ replyTokens, temperature, topP, topK }: RolloutOptions): S
 }
 
 function openChat(folder: string): Chat {
-  return new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+  return loadChat(folder);
 }
 
 function keyOf({ keyVariable }: RolloutOptions): { apiKey?: string } {

@@ -11,14 +11,7 @@ import {
   SETTINGS_FILE,
   settingsNote,
 } from "../evaluation/index.ts";
-import {
-  Chat,
-  loadChatTemplate,
-  loadModel,
-  loadTokenizer,
-  ModelFileError,
-  saveModel,
-} from "../models/index.ts";
+import { type Chat, loadChat, loadModel, ModelFileError, saveModel } from "../models/index.ts";
 import {
   type Example,
   examplesOf,
@@ -118,7 +111,7 @@ interface SftWishes {
 
 async function run(config: Config, wishes: SftWishes): Promise<number> {
   const folder = requireModelFolder(config.actor_rollout_ref.model.path);
-  const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+  const chat = loadChat(folder);
   const model = loadModel(folder, { dtype: config.actor_rollout_ref.model.dtype });
   const world = await openConfiguredWorld(config);
   try {

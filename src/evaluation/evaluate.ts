@@ -19,7 +19,7 @@ export interface EvaluateOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The same seed for every model: with equal replies, equal episodes. */
+/** The same seed for every model, and whenever it is done: with equal replies, equal episodes. */
 export function evaluate({
   config,
   world,

@@ -4,7 +4,7 @@
 import type { Agent } from "../agents/index.ts";
 import { type Config, resolveConfig } from "../config/index.ts";
 import { createEngine } from "../generation/index.ts";
-import { Chat, loadChatTemplate, loadModel, loadTokenizer, type Model } from "../models/index.ts";
+import { loadChat, loadModel, type Model } from "../models/index.ts";
 import { modelPolicy, type Policy } from "../rollout/index.ts";
 import { summarizerOf } from "./asking.ts";
 import { agentOf, requireModelFolder, settingsOf } from "./setting.ts";
@@ -25,7 +25,7 @@ export function openPlayer(config: Config, path: string): Player {
     device: config.trainer.device as "cpu",
   });
   for (const parameter of model.parameters.values()) parameter.requiresGrad_(false);
-  const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+  const chat = loadChat(folder);
   const engine = createEngine(model, {
     cacheBytes: rollout.cache_bytes,
     tokensPerStep: rollout.max_num_batched_tokens,

@@ -33,6 +33,7 @@ export { Chat } from "./tokenizer/chat.ts";
 export { type ChatMessage, compileTemplate, loadChatTemplate } from "./tokenizer/chat-template.ts";
 export { Conversation } from "./tokenizer/conversation.ts";
 export { loadTokenizer } from "./tokenizer/files.ts";
+export { loadChat } from "./tokenizer/load-chat.ts";
 export { CHAT_TEMPLATE } from "./tokenizer/own-template.ts";
 export type { TextStream } from "./tokenizer/stream.ts";
 export { Tokenizer } from "./tokenizer/tokenizer.ts";

@@ -16,54 +16,31 @@ import {
 import type { Config } from "../config/index.ts";
 import { hiddenStates, type Model, type TokenOutputs, tokenOutputs } from "../models/index.ts";
 import { type Batch, checkLogprobs, type LogprobCheck } from "../rollout/index.ts";
-import { autocast, derivedGenerator, type Generator, noGrad, tidy } from "../torch/index.ts";
+import { derivedGenerator, type Generator } from "../torch/index.ts";
 import type { TrainedModel, UpdateOptions, UpdateResult } from "./optimize.ts";
-import { logprobTolerance, type PassSettings } from "./pass-settings.ts";
-import { type PackedRows, packRows, passesOf, put, taken } from "./tokens.ts";
+import { inPrecision, logprobTolerance, type PassSettings } from "./pass-settings.ts";
+import { overTrainedTokens, type PackedRows, packRows, put, taken } from "./tokens.ts";
 
 /** Log-probabilities of the trained tokens [tokens], 0 elsewhere. */
 export function batchLogprobs(model: Model, batch: Batch, settings: PassSettings): Float64Array {
-  const result = new Float64Array(batch.ids.length);
-  eachPass(model, batch, settings, (rows, outputs) =>
-    put(result, rows, outputs.logprobs.toNumbers()),
+  return overTrainedTokens(
+    batch,
+    model.device,
+    settings.tokensPerPass,
+    (rows) => outputsOf(model, rows, settings, { entropy: false }).logprobs,
   );
-  return result;
 }
 
 /** Σ π² over the vocabulary at the trained tokens [tokens], for the optimal token baseline. */
 export function batchSquaredProbabilities(
   model: Model,
   batch: Batch,
-  settings: PassSettings,
+  { temperature, tokensPerPass }: PassSettings,
 ): Float64Array {
-  const result = new Float64Array(batch.ids.length);
-  const rows = Array.from({ length: batch.rows.offsets.length - 1 }, (_, row) => row);
-  for (const pass of passesOf(batch, rows, settings.tokensPerPass))
-    tidy(() =>
-      noGrad(() => {
-        const packed = packRows(batch, pass, model.device);
-        const hidden = hiddenStates(model, packed.packed).indexSelect(0, packed.before);
-        const logits = hidden.linear(model.output).div(settings.temperature);
-        put(result, packed, sumOfSquaredProbabilities(logits).toNumbers());
-      }),
-    );
-  return result;
-}
-
-function eachPass(
-  model: Model,
-  batch: Batch,
-  settings: PassSettings,
-  body: (rows: PackedRows, outputs: TokenOutputs) => void,
-): void {
-  const all = Array.from({ length: batch.rows.offsets.length - 1 }, (_, row) => row);
-  for (const pass of passesOf(batch, all, settings.tokensPerPass))
-    tidy(() =>
-      noGrad(() => {
-        const rows = packRows(batch, pass, model.device);
-        body(rows, outputsOf(model, rows, settings, { entropy: false }));
-      }),
-    );
+  return overTrainedTokens(batch, model.device, tokensPerPass, (rows) => {
+    const hidden = hiddenStates(model, rows.packed).indexSelect(0, rows.before);
+    return sumOfSquaredProbabilities(hidden.linear(model.output).div(temperature));
+  });
 }
 
 interface OutputOptions {
@@ -78,11 +55,9 @@ function outputsOf(
   { temperature, autocast: precision }: PassSettings,
   options: OutputOptions,
 ): TokenOutputs {
-  const run = () =>
-    tokenOutputs(model, rows.packed, rows.before, rows.targets, { ...options, temperature });
-  if (precision === "none") return run();
-  const device = model.device === "cpu" ? "cpu" : "cuda";
-  return autocast({ dtype: precision, device }, run);
+  return inPrecision(precision, model.device, () =>
+    tokenOutputs(model, rows.packed, rows.before, rows.targets, { ...options, temperature }),
+  );
 }
 
 /** What an update of the actor is made from, all [tokens] of the batch. */

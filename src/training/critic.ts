@@ -11,10 +11,10 @@ import { valueLoss } from "../algorithms/index.ts";
 import type { Config } from "../config/index.ts";
 import { type Model, values } from "../models/index.ts";
 import type { Batch } from "../rollout/index.ts";
-import { autocast, noGrad, type Tensor, tidy } from "../torch/index.ts";
+import type { Tensor } from "../torch/index.ts";
 import type { TrainedModel, UpdateOptions, UpdateResult } from "./optimize.ts";
-import type { PassSettings } from "./pass-settings.ts";
-import { type PackedRows, packRows, passesOf, put, taken } from "./tokens.ts";
+import { inPrecision, type PassSettings } from "./pass-settings.ts";
+import { overTrainedTokens, type PackedRows, packRows, taken } from "./tokens.ts";
 
 type Precision = PassSettings["autocast"];
 
@@ -24,16 +24,9 @@ export function batchValues(
   batch: Batch,
   settings: Omit<PassSettings, "temperature">,
 ): Float64Array {
-  const result = new Float64Array(batch.ids.length);
-  const all = Array.from({ length: batch.rows.offsets.length - 1 }, (_, row) => row);
-  for (const pass of passesOf(batch, all, settings.tokensPerPass))
-    tidy(() =>
-      noGrad(() => {
-        const rows = packRows(batch, pass, model.device);
-        put(result, rows, valuesOf(model, rows, settings.autocast, 0).toNumbers());
-      }),
-    );
-  return result;
+  return overTrainedTokens(batch, model.device, settings.tokensPerPass, (rows) =>
+    valuesOf(model, rows, settings.autocast, 0),
+  );
 }
 
 function valuesOf(
@@ -42,9 +35,9 @@ function valuesOf(
   precision: Precision,
   layersPerSegment: number,
 ): Tensor {
-  const run = () => values(model, rows.packed, { layersPerSegment }).indexSelect(0, rows.before);
-  if (precision === "none") return run();
-  return autocast({ dtype: precision, device: model.device === "cpu" ? "cpu" : "cuda" }, run);
+  return inPrecision(precision, model.device, () =>
+    values(model, rows.packed, { layersPerSegment }).indexSelect(0, rows.before),
+  );
 }
 
 /** All [tokens] of the batch. */

@@ -23,6 +23,6 @@ export {
   type SftResult,
 } from "./sft/sft.ts";
 export { taskOrder } from "./task-order.ts";
-export { iterationsOf, type TrainOptions, type TrainResult, train } from "./train.ts";
-export { type Validation, type ValidationEpisode, validate } from "./validate.ts";
+export { type TrainOptions, type TrainResult, train } from "./train.ts";
+export { type Validation, validate } from "./validate.ts";
 export { createWorkers } from "./workers.ts";

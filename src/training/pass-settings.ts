@@ -2,6 +2,7 @@
  * @file How a model is run over a batch, as the configuration says: temperature, pass size, precision.
  */
 import type { Config } from "../config/index.ts";
+import { autocast, type Device } from "../torch/index.ts";
 
 /** How a model is run over a batch. */
 export interface PassSettings {
@@ -16,6 +17,16 @@ export function passSettings({ actor_rollout_ref: { actor, rollout } }: Config):
     tokensPerPass: rollout.log_prob_max_token_len_per_gpu ?? actor.ppo_max_token_len_per_gpu,
     autocast: actor.autocast,
   };
+}
+
+/** Runs a pass in the precision that was asked for. */
+export function inPrecision<Result>(
+  precision: PassSettings["autocast"],
+  device: Device,
+  run: () => Result,
+): Result {
+  if (precision === "none") return run();
+  return autocast({ dtype: precision, device: device === "cpu" ? "cpu" : "cuda" }, run);
 }
 
 /** What rounding can do to a log-probability: half precision has three digits or fewer. */

@@ -8,7 +8,7 @@
 import type { Rows } from "../algorithms/index.ts";
 import { byTokenBudget, type PackedSequences, packSequences } from "../models/index.ts";
 import type { Batch } from "../rollout/index.ts";
-import { type Device, fromTypedArray, type Tensor } from "../torch/index.ts";
+import { type Device, fromTypedArray, noGrad, type Tensor, tidy } from "../torch/index.ts";
 
 /** The trained tokens of some rows of a batch. */
 export interface TrainedTokens {
@@ -20,7 +20,10 @@ export interface TrainedTokens {
   readonly places: Int32Array;
 }
 
-export function trainedTokensOf(batch: Batch, members: readonly number[]): TrainedTokens {
+/** What of a batch a pass needs. */
+export type TokenRows = Pick<Batch, "rows" | "ids">;
+
+export function trainedTokensOf(batch: TokenRows, members: readonly number[]): TrainedTokens {
   const { offsets, mask } = batch.rows;
   const counts = members.map((row) => {
     let count = 0;
@@ -50,7 +53,7 @@ export interface PackedRows extends TrainedTokens {
 }
 
 /** Packs rows for one pass. The tensors belong to the caller's scope. */
-export function packRows(batch: Batch, members: readonly number[], device: Device): PackedRows {
+export function packRows(batch: TokenRows, members: readonly number[], device: Device): PackedRows {
   const trained = trainedTokensOf(batch, members);
   const { offsets } = batch.rows;
   const sequences = members.map((row) => batch.ids.subarray(offsets[row]!, offsets[row + 1]!));
@@ -76,7 +79,7 @@ export function packRows(batch: Batch, members: readonly number[], device: Devic
 
 /** Rows with trained tokens, in passes of at most so many tokens. */
 export function passesOf(
-  batch: Batch,
+  batch: TokenRows,
   members: readonly number[],
   tokensPerPass: number,
 ): number[][] {
@@ -86,6 +89,32 @@ export function passesOf(
   );
   const lengths = useful.map((row) => offsets[row + 1]! - offsets[row]!);
   return byTokenBudget(lengths, tokensPerPass).map((pass) => pass.map((i) => useful[i]!));
+}
+
+/** The indices of all rows. */
+export function allRows({ rows }: TokenRows): number[] {
+  return Array.from({ length: rows.offsets.length - 1 }, (_, row) => row);
+}
+
+/**
+ * What a model says of the trained tokens [tokens], 0 elsewhere, without gradients: `compute` gives
+ * a number for each of them [trained].
+ */
+export function overTrainedTokens(
+  batch: TokenRows,
+  device: Device,
+  tokensPerPass: number,
+  compute: (rows: PackedRows) => Tensor,
+): Float64Array {
+  const result = new Float64Array(batch.ids.length);
+  for (const pass of passesOf(batch, allRows(batch), tokensPerPass))
+    tidy(() =>
+      noGrad(() => {
+        const rows = packRows(batch, pass, device);
+        put(result, rows, compute(rows).toNumbers());
+      }),
+    );
+  return result;
 }
 
 /** The values of a batch [tokens] at the trained tokens. */

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Config, totalIterations } from "../config/index.ts";
+import type { Config } from "../config/index.ts";
 import { openConfiguredWorld, SETTINGS_FILE, settingsNote } from "../evaluation/index.ts";
 import { saveModel } from "../models/index.ts";
 import {
@@ -195,9 +195,4 @@ function loggerOf(
   // What a killed run logged after its last checkpoint is logged again.
   for (const file of files) file.truncateAfter(step ?? -1);
   return allLoggers(...files, ...more);
-}
-
-/** How many iterations a run has, for whoever shows its progress. */
-export function iterationsOf(config: Config): number {
-  return totalIterations(config);
 }

@@ -4,32 +4,18 @@
 import { type Metrics, summary } from "../algorithms/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Task } from "../environments/index.ts";
-import { type ConfiguredWorld, limitsOf } from "../evaluation/index.ts";
 import {
-  type Collection,
-  collect,
-  deriveSeed,
-  isValidTurn,
-  TRAINABLE,
-  type Trajectory,
-} from "../rollout/index.ts";
+  type ConfiguredWorld,
+  type EpisodeFacts,
+  episodeFacts,
+  evaluate,
+} from "../evaluation/index.ts";
+import { type Collection, TRAINABLE } from "../rollout/index.ts";
 import type { Ranks } from "./ranks.ts";
 import type { Workers } from "./workers.ts";
 
-/** What of an episode validation keeps. */
-export interface ValidationEpisode {
-  readonly task: string;
-  readonly type: string | undefined;
-  readonly won: boolean;
-  readonly score: number;
-  readonly reward: number;
-  readonly turns: number;
-  readonly validTurns: number;
-  readonly status: Trajectory["status"];
-}
-
 export interface Validation {
-  readonly episodes: readonly ValidationEpisode[];
+  readonly episodes: readonly EpisodeFacts[];
   readonly metrics: Metrics;
   /** This process's trajectories. */
   readonly collection: Collection;
@@ -43,44 +29,25 @@ export async function validate(
   ranks: Ranks,
   signal?: AbortSignal,
 ): Promise<Validation> {
-  const collection = await collect({
-    world: world.world,
-    about: world.about,
-    agent: workers.agent,
-    policy: workers.validationPolicy,
-    limits: limitsOf(config, world.turns),
+  const collection = await evaluate({
+    config,
+    world,
+    player: { policy: workers.validationPolicy, agent: workers.agent },
     tasks: tasks.filter((_, i) => i % ranks.size === ranks.rank),
     members: config.actor_rollout_ref.rollout.val_kwargs.n,
-    // The same draws whenever validation is done: what changes is the policy.
-    seed: deriveSeed(config.trainer.seed, "validation"),
-    ...(config.env.rollout.concurrency !== undefined && {
-      concurrency: config.env.rollout.concurrency,
-    }),
-    retries: config.env.rollout.retries,
     signal,
   });
-  const own = collection.all.map(
-    (trajectory): ValidationEpisode => ({
-      task: trajectory.task.id,
-      type: trajectory.task.type,
-      won: trajectory.won,
-      score: trajectory.score,
-      reward: trajectory.reward,
-      turns: trajectory.turns.length,
-      validTurns: trajectory.turns.filter((turn) => isValidTurn(turn, config.env.validity)).length,
-      status: trajectory.status,
-    }),
-  );
+  const own = collection.all.map((trajectory) => episodeFacts(trajectory, config.env.validity));
   const episodes = ranks.gather(own).flat();
   return { episodes, metrics: validationMetrics(episodes), collection };
 }
 
 /** Episodes that ended through no doing of the agent are neither won nor lost: left out, and counted. */
-export function validationMetrics(all: readonly ValidationEpisode[]): Metrics {
+export function validationMetrics(all: readonly EpisodeFacts[]): Metrics {
   const episodes = all.filter(({ status }) => TRAINABLE.has(status));
   const leftOut = all.length - episodes.length;
   if (episodes.length === 0) return leftOut === 0 ? {} : { "val/left_out_episodes": leftOut };
-  const rate = (some: readonly ValidationEpisode[]) =>
+  const rate = (some: readonly EpisodeFacts[]) =>
     some.filter(({ won }) => won).length / some.length;
   const turns = episodes.reduce((sum, episode) => sum + episode.turns, 0);
   const valid = episodes.reduce((sum, episode) => sum + episode.validTurns, 0);

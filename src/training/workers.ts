@@ -11,13 +11,12 @@ import { agentOf, requireModelFolder, summarizerOf } from "../evaluation/index.t
 import { createEngine, type Engine, type SamplingOptions } from "../generation/index.ts";
 import {
   addLora,
-  Chat,
+  type Chat,
   type LoraModel,
   type LoraTarget,
-  loadChatTemplate,
+  loadChat,
   loadLora,
   loadModel,
-  loadTokenizer,
   type Model,
   valueModelFrom,
 } from "../models/index.ts";
@@ -62,7 +61,7 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
   const { device } = config.trainer;
   const folder = requireModelFolder(settings.path);
   const load = { dtype: settings.dtype, device: device as "cpu" };
-  const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+  const chat = loadChat(folder);
 
   requireDevice(device);
   requirePrecision(config);

@@ -13,9 +13,8 @@ import {
   settingsNote,
 } from "../../evaluation/index.ts";
 import {
-  Chat,
   initModelFolder,
-  loadChatTemplate,
+  loadChat,
   loadModel,
   loadTokenizer,
   presetConfig,
@@ -62,7 +61,7 @@ export async function warmUp(
   progress: (share: number, loss: number) => void,
 ): Promise<void> {
   if (existsSync(join(warm, "config.json"))) return say("the warm start is there already");
-  const chat = new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+  const chat = loadChat(folder);
   const model = loadModel(folder);
   try {
     const order = taskOrder(await world.world.tasks(world.trainSplit), 2, true);

@@ -5,9 +5,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Chat } from "./chat.ts";
-import { loadChatTemplate } from "./chat-template.ts";
-import { loadTokenizer } from "./files.ts";
+import type { Chat } from "./chat.ts";
+import { loadChat } from "./load-chat.ts";
 import { trainTokenizer, writeTokenizer } from "./train.ts";
 
 /** Any text is its bytes; encoding and decoding are exact. */
@@ -15,7 +14,7 @@ export function byteChat(): Chat {
   const folder = mkdtempSync(join(tmpdir(), "openmanus-bytes-"));
   try {
     writeTokenizer(folder, trainTokenizer([], { vocabularySize: 259 }));
-    return new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
+    return loadChat(folder);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -5,18 +5,18 @@
  *   loss = − Σ log p(token) / number of learned tokens of the mini-batch
  */
 import { seededRandom } from "../../environments/index.ts";
-import { byTokenBudget, type Model, packSequences, tokenOutputs } from "../../models/index.ts";
+import { type Model, tokenOutputs } from "../../models/index.ts";
 import {
   adamw,
   backward,
   clipFactor,
-  fromTypedArray,
   gradientNorm,
   noGrad,
   type Schedule,
   schedule,
   tidy,
 } from "../../torch/index.ts";
+import { allRows, packRows, passesOf, type TokenRows } from "../tokens.ts";
 import type { Example } from "./examples.ts";
 
 export interface SftOptions {
@@ -145,23 +145,16 @@ function lossOf(
   options: Pick<SftOptions, "tokensPerPass" | "checkpointing">,
   learn: boolean,
 ): number {
-  const lengths = examples.map(({ ids }) => ids.length);
+  const rows = joined(examples);
+  const budget = options.tokensPerPass ?? TOKENS_PER_PASS;
   let total = 0;
-  for (const pass of byTokenBudget(lengths, options.tokensPerPass ?? TOKENS_PER_PASS))
+  for (const pass of passesOf(rows, allRows(rows), budget))
     total += tidy(() => {
-      const members = pass.map((i) => examples[i]!);
-      const { before, targets } = learnedTokens(members);
-      const device = model.device;
-      const { logprobs } = tokenOutputs(
-        model,
-        packSequences(
-          members.map(({ ids }) => ids),
-          device,
-        ),
-        fromTypedArray(before, undefined, { device }),
-        fromTypedArray(targets, undefined, { device }),
-        { entropy: false, layersPerSegment: options.checkpointing ? 1 : 0 },
-      );
+      const { packed, before, targets } = packRows(rows, pass, model.device);
+      const { logprobs } = tokenOutputs(model, packed, before, targets, {
+        entropy: false,
+        layersPerSegment: options.checkpointing ? 1 : 0,
+      });
       const loss = logprobs.sum().mul(-1 / learned);
       if (learn) backward(loss);
       return loss.item();
@@ -169,18 +162,16 @@ function lossOf(
   return total;
 }
 
-/** The learned tokens of packed examples, and the places before them. */
-function learnedTokens(members: readonly Example[]) {
-  const before: bigint[] = [];
-  const targets: bigint[] = [];
-  let start = 0;
-  for (const { ids, mask } of members) {
-    for (let i = 1; i < ids.length; i++)
-      if (mask[i] === 1) {
-        before.push(BigInt(start + i - 1));
-        targets.push(BigInt(ids[i]!));
-      }
-    start += ids.length;
+/** Examples behind each other, as a pass packs them. */
+function joined(examples: readonly Example[]): TokenRows {
+  const offsets = new Int32Array(examples.length + 1);
+  for (const [i, { ids }] of examples.entries()) offsets[i + 1] = offsets[i]! + ids.length;
+  const tokens = offsets[examples.length]!;
+  const ids = new Int32Array(tokens);
+  const mask = new Uint8Array(tokens);
+  for (const [i, example] of examples.entries()) {
+    ids.set(example.ids, offsets[i]);
+    mask.set(example.mask, offsets[i]);
   }
-  return { before: BigInt64Array.from(before), targets: BigInt64Array.from(targets) };
+  return { rows: { offsets, mask }, ids };
 }
