@@ -24,5 +24,12 @@ export { defineFormat, FORMAT_NAMES, type FormatSketch, replyFormat } from "./fo
 export type { History, HistoryOptions, PastStep } from "./history/history.ts";
 export { FileMemory } from "./history/memory.ts";
 export type { Summarizer } from "./history/summary.ts";
-export { BARE_PROMPTS, PROMPTS, type PromptParts, type Prompts } from "./prompts.ts";
+export {
+  BARE_PROMPTS,
+  PROMPT_SETS,
+  PROMPTS,
+  type PromptParts,
+  type PromptSet,
+  type Prompts,
+} from "./prompts.ts";
 export { runTool } from "./tools.ts";

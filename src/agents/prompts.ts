@@ -70,6 +70,22 @@ export const BARE_PROMPTS: Prompts = {
   unread: () => "?",
 };
 
+/** Bare, with the task said again in every turn: it stands next to where the action is chosen. */
+const REMINDING_PROMPTS: Prompts = {
+  ...BARE_PROMPTS,
+  turn: (parts) =>
+    [BARE_PROMPTS.turn(parts), parts.turn > 0 && parts.task].filter(Boolean).join("\n"),
+};
+
+/** By the names that configurations use. */
+export const PROMPT_SETS = {
+  full: PROMPTS,
+  bare: BARE_PROMPTS,
+  reminding: REMINDING_PROMPTS,
+} as const satisfies Record<string, Prompts>;
+
+export type PromptSet = keyof typeof PROMPT_SETS;
+
 /** The task, unless the observation says it in the same words. */
 function stated(task: string, observation: string): string {
   return task === "" || observation.includes(task) ? "" : `Your task: ${task}`;

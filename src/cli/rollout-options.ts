@@ -1,8 +1,8 @@
 /**
  * @file The options of `openmanus-rl rollout`, read and checked.
  */
-import { type AgentContext, FORMAT_NAMES } from "../agents/index.ts";
-import { settingsOf } from "../evaluation/index.ts";
+import { type AgentContext, FORMAT_NAMES, PROMPT_SETS, type PromptSet } from "../agents/index.ts";
+import { SETTINGS_FILE, settingsOf } from "../evaluation/index.ts";
 import { optionsAndWords, UsageError } from "./usage.ts";
 import { worldWords } from "./world.ts";
 
@@ -28,7 +28,7 @@ export interface RolloutOptions {
   readonly history: number | undefined;
   readonly memory: boolean;
   readonly summary: boolean;
-  readonly bare: boolean;
+  readonly prompts: PromptSet;
   readonly turns: number | undefined;
   readonly seed: number;
   readonly concurrency: number;
@@ -144,7 +144,7 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
     replyTokens: number("reply-tokens", 256, 1),
     constrain: values.constrain,
     history: values.history === undefined ? undefined : number("history", 2, 0),
-    bare: values.bare || trained.prompts === "bare",
+    prompts: values.bare ? "bare" : promptSet(trained.prompts),
     turns: values.turns === undefined ? undefined : number("turns", 1, 1),
     seed: number("seed", 1, 0),
     concurrency: number("concurrency", 64, 1),
@@ -153,6 +153,11 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
     json: values.json,
     dryRun: values["dry-run"],
   };
+}
+
+function promptSet(name = "full"): PromptSet {
+  if (Object.hasOwn(PROMPT_SETS, name)) return name as PromptSet;
+  throw new UsageError(`the model's ${SETTINGS_FILE} says prompts "${name}", which are not known.`);
 }
 
 function trainedWith(folder: string): { format?: string; context?: string; prompts?: string } {

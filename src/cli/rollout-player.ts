@@ -1,7 +1,7 @@
 /**
  * @file Who plays in `openmanus-rl rollout`: a model in this process, one behind a server, or an expert.
  */
-import { type Agent, BARE_PROMPTS, createAgent, type HistoryOptions } from "../agents/index.ts";
+import { type Agent, createAgent, type HistoryOptions, PROMPT_SETS } from "../agents/index.ts";
 import type { World } from "../environments/index.ts";
 import { requireModelFolder } from "../evaluation/index.ts";
 import {
@@ -127,7 +127,7 @@ function agentOf(
   options: RolloutOptions,
   summarize?: (question: string, signal?: AbortSignal) => Promise<string>,
 ): Agent {
-  const { format, context, history, memory, summary, bare } = options;
+  const { format, context, history, memory, summary, prompts } = options;
   const length = history === undefined ? {} : { length: history };
   const past: HistoryOptions = memory
     ? { kind: "memory", ...length, ...(options.out && { folder: `${options.out}/memory` }) }
@@ -137,7 +137,8 @@ function agentOf(
   return createAgent({
     ...{ format, context },
     ...(context === "steps" && { history: past }),
-    ...(bare && { prompts: BARE_PROMPTS, showInstruction: false }),
+    prompts: PROMPT_SETS[prompts],
+    showInstruction: prompts === "full",
   });
 }
 

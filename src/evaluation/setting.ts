@@ -6,10 +6,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type Agent,
-  BARE_PROMPTS,
   createAgent,
   FORMAT_NAMES,
   type HistoryOptions,
+  PROMPT_SETS,
   type Summarizer,
 } from "../agents/index.ts";
 import { type Config, ConfigError, type Plain } from "../config/index.ts";
@@ -66,7 +66,7 @@ export function agentOf({ env }: Config, summarize?: Summarizer): Agent {
     context: env.context,
     showAdmissible: env.show_admissible,
     showInstruction: env.prompts === "full",
-    ...(env.prompts === "bare" && { prompts: BARE_PROMPTS }),
+    prompts: PROMPT_SETS[env.prompts],
     ...(env.context === "steps" && { history: historyOf(env, summarize) }),
   });
 }

@@ -60,8 +60,8 @@ export const env = section({
     "One growing conversation per episode, or a prompt of its own for every turn (as verl-agent trains).",
   ),
   prompts: setting(
-    z.enum(["full", "bare"]).default("full"),
-    "full: the agent is told what world it is in and how to answer; bare: only the world's own text, for models that have learned the form.",
+    z.enum(["full", "bare", "reminding"]).default("full"),
+    "full: the agent is told what world it is in and how to answer; bare: only the world's own text, for models that have learned the form; reminding: the same, and the task again in every turn.",
   ),
   show_admissible: setting(
     z.boolean().default(true),
