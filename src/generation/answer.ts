@@ -53,7 +53,7 @@ export class Answer {
     const tokenizer = (choices || stopStrings.length > 0) && requireTokenizer(context.tokenizer);
     this.#cursor =
       tokenizer && choices
-        ? choiceCursor(choices, (text) => tokenizer.encode(text), this.#sampling.stopTokens)
+        ? choiceCursor(choices, (text) => tokenizer.encodePlain(text), this.#sampling.stopTokens)
         : null;
     requireRoom(this.#cursor, this.#sampling.maximumTokens);
     this.#stream = tokenizer && stopStrings.length > 0 ? tokenizer.stream() : null;

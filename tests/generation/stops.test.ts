@@ -178,6 +178,14 @@ describe("a constrained choice", () => {
     expect(answer.logprobs.every((logprob) => logprob < 0)).toBe(true);
   });
 
+  it("that writes special tokens is its characters", async () => {
+    const choice = `go${tokenizer.idToToken(end)}north`;
+    const { ids, stop } = await ask(1, { maximumTokens: 60, choices: [choice] });
+    expect(stop).toBe(choice);
+    expect(ids).not.toContain(end);
+    expect(tokenizer.decode(ids)).toBe(choice);
+  });
+
   it.each<[string, SamplingOptions, RegExp]>([
     ["is empty", { maximumTokens: 9, choices: ["go", ""] }, /empty string cannot be chosen/],
     [

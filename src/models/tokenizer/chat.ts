@@ -45,12 +45,26 @@ export class Chat {
 
   /** The text for messages and the beginning of a reply. */
   render(messages: readonly ChatMessage[]): string {
-    return this.template.render(messages, this.#options);
+    return this.tokenizer.controlTokens.reveal(this.#rendered(messages));
+  }
+
+  /** The same with stand-ins for the control tokens that messages and tools write. */
+  #rendered(messages: readonly ChatMessage[]): string {
+    const { controlTokens } = this.tokenizer;
+    const { tools, ...options } = this.#options;
+    const hidden = controlTokens.hide({ messages, tools });
+    const text = this.template.render(hidden.messages, {
+      ...options,
+      ...(hidden.tools && { tools: hidden.tools }),
+    });
+    if (hidden.messages !== messages && controlTokens.isCutIn(text, messages))
+      this.#refuse("shows only a part of a message, and cuts a special token that it writes");
+    return text;
   }
 
   /** The ids for messages and the beginning of a reply. */
   promptIds(messages: readonly ChatMessage[]): number[] {
-    return this.tokenizer.encode(this.render(messages));
+    return this.tokenizer.encodeRendered(this.#rendered(messages));
   }
 
   /** What follows a reply to `opening` when the next messages are `next`. */
@@ -63,7 +77,7 @@ export class Chat {
       if (end !== this.endOfTurnId) this.#refuse("ends turns with different tokens");
       this.#tried.add(roles);
     }
-    const ids = this.tokenizer.encode(this.#textAfterReply(opening, next));
+    const ids = this.tokenizer.encodeRendered(this.#textAfterReply(opening, next));
     const end = ids.findIndex((id) => this.tokenizer.addedIds.has(id));
     if (ids[end] !== this.endOfTurnId) this.#refuse("ends turns with different tokens");
     return { afterCutReply: ids, afterFinishedReply: ids.slice(end + 1) };
@@ -72,7 +86,7 @@ export class Chat {
   /** Renders with a word in place of the reply, and gives what comes after it. */
   #textAfterReply(opening: readonly ChatMessage[], next: readonly ChatMessage[]): string {
     const reply = unusedWord([...opening, ...next]);
-    const text = this.render([...opening, { role: "assistant", content: reply }, ...next]);
+    const text = this.#rendered([...opening, { role: "assistant", content: reply }, ...next]);
     const place = text.indexOf(reply);
     if (place < 0) this.#refuse("does not show what the assistant said");
     if (text.includes(reply, place + 1)) this.#refuse("shows what the assistant said twice");
@@ -90,7 +104,7 @@ export class Chat {
       if (place < 0)
         this.#refuse(`does not show a ${next[i]!.role} message that comes after a reply`);
     }
-    const before = this.tokenizer.encode(text.slice(0, text.indexOf(words[0]!)));
+    const before = this.tokenizer.encodeRendered(text.slice(0, text.indexOf(words[0]!)));
     const end = before.find((id) => this.tokenizer.addedIds.has(id));
     if (end === undefined)
       return this.#refuse(

@@ -53,10 +53,10 @@ export class Conversation {
     this.#extend("reply", ids);
   }
 
-  /** Adds a reply that was written, not sampled, with its end of turn. */
+  /** Adds a reply that was written, not sampled, with its end of turn: the only one, whatever it says. */
   replyWithText(text: string): void {
     const { tokenizer, endOfTurnId } = this.chat;
-    this.reply([...tokenizer.encode(text), endOfTurnId]);
+    this.reply([...tokenizer.encodePlain(text), endOfTurnId]);
   }
 
   /** Adds what comes after a reply: one or more messages and the next generation prompt. */

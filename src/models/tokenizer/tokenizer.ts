@@ -6,6 +6,7 @@
  */
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { bytesOfToken } from "./byte-alphabet.ts";
+import { ControlTokens } from "./control-tokens.ts";
 import type { TokenizerFiles } from "./files.ts";
 import { byteStream, rereadingStream, type TextStream } from "./stream.ts";
 
@@ -37,22 +38,36 @@ export class Tokenizer {
   /** Those of them that are no text: they control. */
   readonly specialIds: ReadonlySet<number>;
   readonly namedTokens: NamedTokens;
+  /** What would control if its text were taken for a token: the special tokens. */
+  readonly controlTokens: ControlTokens;
   /** Whether tokens are sequences of bytes (and any text can be encoded). */
   readonly byteLevel: boolean;
 
   readonly #tokenizer: HuggingFaceTokenizer;
+  /** The same, but that control tokens have secret names, and their texts are only characters. */
+  readonly #naming: HuggingFaceTokenizer;
   readonly #bytes: (Uint8Array | undefined)[] = [];
 
   constructor({ folder, tokenizer, config, namedTokens, byteLevel }: TokenizerFiles) {
     this.folder = folder;
     // A clean-up of spaces would make decoding inexact.
-    this.#tokenizer = new HuggingFaceTokenizer(tokenizer, {
-      ...config,
-      clean_up_tokenization_spaces: false,
-    });
+    const settings = { ...config, clean_up_tokenization_spaces: false };
+    this.#tokenizer = new HuggingFaceTokenizer(tokenizer, settings);
     const added = [...this.#tokenizer.get_added_tokens_decoder()];
     this.addedIds = new Set(added.map(([id]) => id));
-    this.specialIds = new Set(added.filter(([, token]) => token.special).map(([id]) => id));
+    const special = added.filter(([, token]) => token.special);
+    this.specialIds = new Set(special.map(([id]) => id));
+    this.controlTokens = new ControlTokens(special.map(([, { content }]) => content));
+    const named = added.map(([, token]) =>
+      token.special ? { ...token, content: this.controlTokens.nameOf(token.content) } : token,
+    );
+    // Vocabulary and merges are large and the same for both.
+    const empty = { type: "BPE", vocab: {}, merges: [] };
+    this.#naming = new HuggingFaceTokenizer(
+      { ...tokenizer, added_tokens: named, model: empty },
+      settings,
+    );
+    this.#naming.model = this.#tokenizer.model;
     let size = 0;
     for (const id of this.#tokenizer.get_vocab().values()) size = Math.max(size, id + 1);
     this.vocabularySize = size;
@@ -60,10 +75,41 @@ export class Tokenizer {
     this.byteLevel = byteLevel;
   }
 
-  /** Token ids of a text. Special tokens written out in the text become their ids. */
+  /** Token ids of a text. Special tokens written out become their ids: not for what others wrote. */
   encode(text: string, { addSpecialTokens = false }: EncodeOptions = {}): number[] {
     if (text === "" && !addSpecialTokens) return [];
     return this.#tokenizer.encode(text, { add_special_tokens: addSpecialTokens }).ids;
+  }
+
+  /** Token ids of a text in which special tokens written out are characters like all others. */
+  encodePlain(text: string): number[] {
+    return this.encodeRendered(this.controlTokens.hide(text));
+  }
+
+  /** Token ids of a text in which only those special tokens are characters that `controlTokens` hid. */
+  encodeRendered(text: string): number[] {
+    if (!this.controlTokens.isHiddenIn(text)) return this.encode(text);
+    const named = this.controlTokens.nameWritten(text);
+    const { ids, tokens }: { ids: number[]; tokens: string[] } = this.#naming.encode(named, {
+      add_special_tokens: false,
+    });
+    return tokens.flatMap((token, i) => (this.#isForged(token) ? this.#spell(token) : ids[i]!));
+  }
+
+  /** Some vocabularies have control tokens among the others (Llama 2: <s>), and merges that lead there. */
+  #isForged(token: string): boolean {
+    return this.controlTokens.has(token) && token !== this.namedTokens.unk_token;
+  }
+
+  #spell(token: string): number[] {
+    return Array.from(token, (character) => {
+      const id = this.tokenToId(character);
+      if (id !== undefined) return id;
+      throw new Error(
+        `${this.folder}: the tokenizer has no token for "${character}", so "${token}" cannot be ` +
+          "written as text; use a tokenizer that knows all characters, or leave it out of messages",
+      );
+    });
   }
 
   /** The text of token ids. Ids without a token (a model's unused rows) are no text. */

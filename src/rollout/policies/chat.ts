@@ -37,7 +37,7 @@ export function chatPolicy({ client, chat, context, sampling }: ChatPolicyOption
       });
       conversations.set(episode, [...all, { role: "assistant", content: text }]);
       const ids = [
-        ...chat.tokenizer.encode(text),
+        ...chat.tokenizer.encodePlain(text),
         ...(finish === "stop" ? [chat.endOfTurnId] : []),
       ];
       const unknown = ids.map(() => Number.NaN);

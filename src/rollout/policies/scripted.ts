@@ -69,7 +69,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
         action = mistake;
       }
       const text = format.write(action, words(observation, action, turn));
-      const all = [...chat.tokenizer.encode(text), chat.endOfTurnId];
+      const all = [...chat.tokenizer.encodePlain(text), chat.endOfTurnId];
       const ids = all.slice(0, maximumTokens);
       const unknown = ids.map(() => Number.NaN);
       return {

@@ -15,17 +15,8 @@ import {
 import { Conversation } from "../../../src/models/tokenizer/conversation.ts";
 import { loadTokenizer } from "../../../src/models/tokenizer/files.ts";
 import type { Tokenizer } from "../../../src/models/tokenizer/tokenizer.ts";
-import { trainTokenizer, writeTokenizer } from "../../../src/models/tokenizer/train.ts";
 import { temporaryFolder } from "../files.ts";
-import { QWEN3, QWEN25, tokenizerOf } from "./folders.ts";
-
-function ownFolder(): string {
-  const folder = temporaryFolder();
-  const text =
-    "You are in a room. There is a door. go north, take the lamp, open the door. user system";
-  writeTokenizer(folder, trainTokenizer([text.repeat(3)], { vocabularySize: 320 }));
-  return folder;
-}
+import { ownFolder, QWEN3, QWEN25, tokenizerOf } from "./folders.ts";
 
 const user = (content: string): ChatMessage => ({ role: "user", content });
 const system = (content: string): ChatMessage => ({ role: "system", content });
