@@ -26,3 +26,4 @@ export { FileMemory } from "./history/memory.ts";
 export type { Summarizer } from "./history/summary.ts";
 export { BARE_PROMPTS, PROMPTS, type PromptParts, type Prompts } from "./prompts.ts";
 export { runTool } from "./tools.ts";
+export { wordsOf } from "./words.ts";
