@@ -8,7 +8,6 @@ import {
   initModelFolder,
   type ModelConfig,
   type ModelDescription,
-  ModelFileError,
   type PresetName,
   presetConfig,
   presets,
@@ -43,16 +42,10 @@ export const model: Command = {
     "         openmanus-rl model info models/new --json | jq .parameters",
   ].join("\n"),
   run(words) {
-    try {
-      const [what, ...rest] = words;
-      if (what === "init") return init(rest);
-      if (what === "info") return info(rest);
-      throw new UsageError("there are model init FOLDER and model info FOLDER.");
-    } catch (error) {
-      if (!(error instanceof ModelFileError)) throw error;
-      console.error(`openmanus-rl model: ${error.message}`);
-      return 1;
-    }
+    const [what, ...rest] = words;
+    if (what === "init") return init(rest);
+    if (what === "info") return info(rest);
+    throw new UsageError("there are model init FOLDER and model info FOLDER.");
   },
 };
 
