@@ -2,6 +2,7 @@
  * @file `openmanus-rl model init|info`: new model folders, and what is in one.
  */
 import { readFileSync } from "node:fs";
+import { isOverride, resolveConfig } from "../config/index.ts";
 import {
   describeModel,
   type Family,
@@ -23,16 +24,20 @@ const DTYPES: readonly Dtype[] = ["float32", "bfloat16", "float16"];
 export const model: Command = {
   help: [
     "Usage: openmanus-rl model init FOLDER --preset NAME --text FILE… [options]",
+    "       openmanus-rl model init FOLDER --preset NAME env.env_name=WORLD … [options]",
     "       openmanus-rl model info FOLDER [--json]",
     "",
     "init makes a new model: a tokenizer learned from the text (special tokens and a chat template",
-    "included) and random weights, in a folder that transformers can read. info shows what a model",
-    "folder holds, and what memory it takes.",
+    "included) and random weights, in a folder that transformers can read. The text is that of files, or",
+    "what a world's expert sees and does in training tasks, or both. info shows what a model folder",
+    "holds, and what memory it takes.",
     "",
     ...presets.map(({ name, description }) => `  --preset ${name.padEnd(14)} ${description}`),
     "  --config FOLDER         the sizes of another model instead of a preset's",
     "  --family NAME           qwen2 (the default), qwen3, llama or mistral",
     "  --text FILE…            what the tokenizer learns from, UTF-8",
+    "  env.…=…                 a world, set as for train, whose words the tokenizer learns",
+    "  --tasks N               of so many training tasks (300)",
     "  --vocabulary N          tokens at most (the preset's unless said)",
     "  --seed N                of the weights (0 unless said)",
     "  --dtype NAME            of the weights on disk: float32 (the default), bfloat16 or float16",
@@ -41,28 +46,35 @@ export const model: Command = {
     "Example: openmanus-rl model init models/new --preset small --text stories.txt --seed 1",
     "         openmanus-rl model info models/new --json | jq .parameters",
   ].join("\n"),
-  run(words) {
+  async run(words) {
     const [what, ...rest] = words;
-    if (what === "init") return init(rest);
+    if (what === "init") return await init(rest);
     if (what === "info") return info(rest);
     throw new UsageError("there are model init FOLDER and model info FOLDER.");
   },
 };
 
-function init(given: readonly string[]): number {
-  const { values, words } = optionsAndWords(given, {
-    preset: { type: "string" },
-    config: { type: "string" },
-    family: { type: "string" },
-    text: { type: "string", multiple: true, default: [] },
-    vocabulary: { type: "string" },
-    seed: { type: "string", default: "0" },
-    dtype: { type: "string", default: "float32" },
-  });
+async function init(given: readonly string[]): Promise<number> {
+  const { values, words } = optionsAndWords(
+    given.filter((word) => !isOverride(word)),
+    {
+      preset: { type: "string" },
+      config: { type: "string" },
+      family: { type: "string" },
+      text: { type: "string", multiple: true, default: [] },
+      tasks: { type: "string", default: "300" },
+      vocabulary: { type: "string" },
+      seed: { type: "string", default: "0" },
+      dtype: { type: "string", default: "float32" },
+    },
+  );
+  const world = given.filter(isOverride);
   const [folder, ...more] = words;
   if (folder === undefined) throw new UsageError("init takes the folder of the new model.");
-  if (values.text.length === 0)
-    throw new UsageError("init needs --text FILE: the tokenizer is learned from it.");
+  if (values.text.length === 0 && world.length === 0)
+    throw new UsageError(
+      "init needs --text FILE, or a world (env.env_name=NAME): the tokenizer is learned from it.",
+    );
   const config = configOf(values);
   const vocabularySize =
     values.vocabulary === undefined
@@ -75,7 +87,10 @@ function init(given: readonly string[]): number {
   const made = initModelFolder(folder, {
     config,
     // "--text a b" gives b as a word of its own.
-    texts: [...values.text, ...more].map(readText),
+    texts: [
+      ...[...values.text, ...more].map(readText),
+      ...(world.length > 0 ? await textsOfWorld(world, whole(values.tasks, "tasks")) : []),
+    ],
     vocabularySize,
     seed: whole(values.seed, "seed"),
     dtype: oneOf(values.dtype, DTYPES, "dtype"),
@@ -86,6 +101,18 @@ function init(given: readonly string[]): number {
       `! The text gave ${made.vocabularySize} tokens; up to ${vocabularySize} were asked for.`,
     );
   return 0;
+}
+
+async function textsOfWorld(settings: readonly string[], tasks: number): Promise<string[]> {
+  const { openConfiguredWorld } = await import("../evaluation/index.ts");
+  const { taskOrder, worldTexts } = await import("../training/index.ts");
+  const opened = await openConfiguredWorld(resolveConfig({ overrides: settings }).config);
+  try {
+    const order = taskOrder(await opened.world.tasks(opened.trainSplit), 0, true);
+    return await worldTexts(opened, order.next(tasks), 0);
+  } finally {
+    await opened.world.close?.();
+  }
 }
 
 function configOf(values: { preset?: string; config?: string; family?: string }): ModelConfig {

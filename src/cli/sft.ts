@@ -15,6 +15,7 @@ import { type Chat, loadChat, loadModel, saveModel } from "../models/index.ts";
 import {
   type Example,
   examplesOf,
+  examplesOfEverything,
   expertEpisodes,
   fineTune,
   readExamples,
@@ -29,14 +30,17 @@ export const sft: Command = {
     "Usage: openmanus-rl sft --out FOLDER [--preset NAME] [--config FILE …] [key=value …] [options]",
     "",
     "Trains a model on episodes: of the world's scripted expert (made on the fly), or from files. What",
-    "the agent says is learned, nothing else. World, format and context are set as for train (env.*), so",
-    "that a run of train goes on in the same form.",
+    "the agent says is learned, nothing else unless --everything says so. World, format and context are",
+    "set as for train (env.*), so that a run of train goes on in the same form.",
     "",
     "  --out FOLDER      where the model goes",
-    "  --episodes N      expert episodes of the training split (100)",
+    "  --episodes N      expert episodes of the training split (100); more than it has tasks: each is",
+    "                    played again, by an expert with another seed",
     "  --data FILE       instead: trajectories or chats (.jsonl, .parquet), or a folder of trajectories",
     "  --slips X         share of turns in which the expert does something wrong and goes on (0.1): the",
     "                    model learns to go on after a mistake, and not the mistake",
+    "  --everything      what the world says is learned, too: for a model from nothing, which has to learn",
+    "                    the world's language",
     "  --epochs N        passes over them (10)",
     "  --lr X            learning rate (1e-3)",
     "  --batch N         sequences per update (8)",
@@ -57,6 +61,7 @@ export const sft: Command = {
         episodes: { type: "string", default: "100" },
         data: { type: "string" },
         slips: { type: "string", default: "0.1" },
+        everything: { type: "boolean", default: false },
         epochs: { type: "string", default: "10" },
         lr: { type: "string", default: "1e-3" },
         batch: { type: "string", default: "8" },
@@ -80,6 +85,7 @@ export const sft: Command = {
         Number(values.slips) >= 0 && Number(values.slips) < 1
           ? Number(values.slips)
           : wrong("slips", values.slips),
+      everything: values.everything,
       epochs: number("epochs", values.epochs, 1),
       lr: Number(values.lr) > 0 ? Number(values.lr) : wrong("lr", values.lr),
       batch: number("batch", values.batch, 1),
@@ -95,6 +101,7 @@ interface SftWishes {
   data: string | undefined;
   episodes: number;
   slips: number;
+  everything: boolean;
   epochs: number;
   lr: number;
   batch: number;
@@ -154,13 +161,13 @@ async function fromExperts(
   world: Awaited<ReturnType<typeof openConfiguredWorld>>,
   chat: Chat,
   contextLength: number,
-  { episodes, seed, slips }: SftWishes,
+  { episodes, seed, slips, everything }: SftWishes,
 ): Promise<Example[]> {
   const order = taskOrder(await world.world.tasks(world.trainSplit), seed, true);
   const tasks = order.next(episodes);
   const won = await expertEpisodes({ config, world, chat, tasks, seed, slips, contextLength });
   console.log(`the expert solved ${won.length} of ${tasks.length} tasks`);
-  return won.flatMap(examplesOf);
+  return won.flatMap(everything ? examplesOfEverything : examplesOf);
 }
 
 async function showSuccess(

@@ -5,6 +5,7 @@
 export { type Ask, judgeOf, summarizerOf } from "./asking.ts";
 export { type Convergence, convergence } from "./convergence.ts";
 export { type EvaluateOptions, evaluate, evaluateModel } from "./evaluate.ts";
+export { HELD_OUT, withHeldOut } from "./held-out.ts";
 export { type Interval, wilson } from "./intervals.ts";
 export {
   createModelAgent,

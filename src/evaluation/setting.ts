@@ -22,6 +22,7 @@ import {
   type World,
 } from "../environments/index.ts";
 import type { EpisodeLimits, WorldFacts } from "../rollout/index.ts";
+import { HELD_OUT, withHeldOut } from "./held-out.ts";
 
 /** A configuration's world, opened. */
 export interface ConfiguredWorld {
@@ -33,12 +34,14 @@ export interface ConfiguredWorld {
   readonly valSplit: string;
 }
 
-export async function openConfiguredWorld({ env }: Config): Promise<ConfiguredWorld> {
+export async function openConfiguredWorld({ env, data }: Config): Promise<ConfiguredWorld> {
   const definition = await findWorld(env.env_name);
   const given: Record<string, unknown> = { ...env.options };
   if ("seed" in definition.options && given.seed === undefined) given.seed = env.seed;
-  const world = await openWorld(definition, given);
-  const [first, second] = world.splits;
+  const opened = await openWorld(definition, given);
+  const [first, second] = opened.splits;
+  const trainSplit = env.train_split ?? first!;
+  const world = data.held_out > 0 ? withHeldOut(opened, trainSplit, data.held_out) : opened;
   return {
     world,
     about: {
@@ -47,8 +50,8 @@ export async function openConfiguredWorld({ env }: Config): Promise<ConfiguredWo
       tools: world.tools,
     },
     turns: env.max_steps ?? definition.maximumSteps,
-    trainSplit: env.train_split ?? first!,
-    valSplit: env.val_split ?? second ?? first!,
+    trainSplit,
+    valSplit: env.val_split ?? (data.held_out > 0 ? HELD_OUT : (second ?? first!)),
   };
 }
 
@@ -108,11 +111,14 @@ export const SETTINGS_FILE = "openmanus-rl.json";
 
 /** What goes into that file: what an agent needs to act as it did. */
 export function settingsNote({ env, data }: Config): string {
-  const { max_prompt_length, max_response_length } = data;
+  const { max_prompt_length, max_response_length, held_out } = data;
   const { history, history_length, use_summary, summary_api_key: _secret, ...rest } = env;
   // In a conversation there is no history to be set, and a configuration that sets one is refused.
   const past = env.context === "steps" ? { history, history_length, use_summary } : {};
-  const note = { env: { ...rest, ...past }, data: { max_prompt_length, max_response_length } };
+  const note = {
+    env: { ...rest, ...past },
+    data: { max_prompt_length, max_response_length, held_out },
+  };
   return `${JSON.stringify(note, null, 1)}\n`;
 }
 

@@ -69,6 +69,16 @@ describe("model init", () => {
     expect((await bytes("c", "2")).equals(first)).toBe(false);
   });
 
+  it("learns a world's words", async () => {
+    const folder = join(temporaryFolder(), "new");
+    const words = ["model", "init", folder, "--preset", "tiny", "--tasks", "20"];
+    expect(await main([...words, "env.env_name=household", "env.options.games=30"])).toBe(0);
+    const tokenizer = loadTokenizer(folder);
+    const text = "You arrive at drawer 1.";
+    expect(tokenizer.encode(text).length).toBeLessThan(text.length / 2);
+    expect(await main([...words, "env.env_name=hausehold"])).not.toBe(0);
+  });
+
   it.each(["qwen3", "llama", "mistral"])("of the family %s, several texts", async (family) => {
     const parent = temporaryFolder();
     const texts = ["--text", text(parent, "a"), text(parent, "b"), "--text", text(parent, "c")];

@@ -15,6 +15,11 @@ export const data = section({
     count.nullable().default(128),
     "Tasks per validation; null: all of the split.",
   ),
+  held_out: setting(
+    z.int().nonnegative().default(0),
+    "Tasks of the training split that are set aside, always the same: neither train nor sft sees them; " +
+      'they are the split "held_out", which validation plays unless env.val_split says another.',
+  ),
   max_prompt_length: setting(
     count.default(4096),
     "Tokens of a turn's whole prompt at most; an episode whose next prompt is longer ends (context full).",

@@ -22,7 +22,8 @@ export const env = section({
   ),
   val_split: setting(
     z.string().optional(),
-    "Tasks to validate on; the world's second split unless said (its first, if it has one only).",
+    "Tasks to validate on; unless said the world's second split (its first, if it has one only), or " +
+      '"held_out" where data.held_out sets some aside.',
   ),
   seed: setting(z.int().nonnegative().default(0), "Of the world's own randomness."),
   max_steps: setting(count.optional(), "Turns per episode; the world's own number unless said."),
