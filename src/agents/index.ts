@@ -33,3 +33,4 @@ export {
   type Prompts,
 } from "./prompts.ts";
 export { runTool } from "./tools.ts";
+export { wordsOf } from "./words.ts";

@@ -10,7 +10,7 @@ import {
 } from "../environments/index.ts";
 import { serve } from "./env-serve.ts";
 import type { Command } from "./main.ts";
-import { optionsAndWords, UsageError } from "./usage.ts";
+import { optionsAndWords, UsageError, wholeNumber } from "./usage.ts";
 import { opened, progressLine, worldWords } from "./world.ts";
 
 export const env: Command = {
@@ -184,8 +184,7 @@ async function verify(
   const { name, options, others } = worldWords(words);
   const [data, ...further] = others;
   if (further.length > 0) throw new UsageError(`verify takes no "${further[0]}".`);
-  const limit = values.limit === undefined ? Infinity : Number(values.limit);
-  if (!(limit >= 1)) throw new UsageError("--limit must be a number of tasks, 1 or more.");
+  const limit = values.limit === undefined ? Infinity : wholeNumber("limit", values.limit, 1);
   const given = data === undefined ? options : { ...options, data };
   const { definition, world } = await opened(name, given);
   try {

@@ -3,24 +3,23 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Config, ConfigError, isOverride } from "../config/index.ts";
+import { type Config, ConfigError } from "../config/index.ts";
 import {
   chosenTasks,
   comparePaired,
   configForModel,
   convergence,
-  evaluate,
+  evaluateModel,
   openConfiguredWorld,
-  openPlayer,
   requireModelFolder,
   successReport,
   successTable,
 } from "../evaluation/index.ts";
-import { ModelFileError } from "../models/index.ts";
 import { readMetrics } from "../monitoring/index.ts";
 import { openTrajectoryStore, type Trajectory } from "../rollout/index.ts";
 import type { Command } from "./main.ts";
-import { optionsAndWords, UsageError } from "./usage.ts";
+import { settingsAndOptions } from "./settings.ts";
+import { UsageError, wholeNumber } from "./usage.ts";
 import { progressLine } from "./world.ts";
 
 export const evalCommand: Command = {
@@ -43,52 +42,37 @@ export const evalCommand: Command = {
     "Example: openmanus-rl eval runs/a/best --against models/warm --tasks 100 env.env_name=household",
   ].join("\n"),
   async run(given) {
-    const { values, words } = optionsAndWords(
-      given.filter((word) => !isOverride(word)),
-      {
-        against: { type: "string" },
-        config: { type: "string", multiple: true, default: [] },
-        run: { type: "string" },
-        split: { type: "string" },
-        tasks: { type: "string" },
-        episodes: { type: "string", default: "1" },
-        temperature: { type: "string" },
-        greedy: { type: "boolean", default: false },
-        out: { type: "string" },
-        json: { type: "boolean", default: false },
-      },
-    );
-    try {
-      if (values.run !== undefined) return showConvergence(values.run, values.json);
-      const [model, ...more] = words;
-      if (model === undefined || more.length > 0)
-        throw new UsageError("eval takes the folder of one model.");
-      const count = (name: string, text: string): number => {
-        const number = Number(text);
-        if (Number.isInteger(number) && number >= 1) return number;
-        throw new UsageError(`--${name} must be a whole number, 1 or more.`);
-      };
-      const overrides = [
-        ...(values.temperature === undefined
-          ? []
-          : [`actor_rollout_ref.rollout.val_kwargs.temperature=${values.temperature}`]),
-        ...(values.greedy ? ["actor_rollout_ref.rollout.val_kwargs.do_sample=False"] : []),
-        ...given.filter(isOverride),
-      ];
-      return await run(model, {
-        config: configForModel(requireModelFolder(model), overrides, values.config),
-        against: values.against,
-        split: values.split,
-        tasks: values.tasks === undefined ? null : count("tasks", values.tasks),
-        episodes: count("episodes", values.episodes),
-        out: values.out,
-        json: values.json,
-      });
-    } catch (error) {
-      if (!(error instanceof ConfigError || error instanceof ModelFileError)) throw error;
-      console.error(`openmanus-rl eval: ${error.message}`);
-      return 1;
-    }
+    const { settings, values, words } = settingsAndOptions(given, {
+      against: { type: "string" },
+      config: { type: "string", multiple: true, default: [] },
+      run: { type: "string" },
+      split: { type: "string" },
+      tasks: { type: "string" },
+      episodes: { type: "string", default: "1" },
+      temperature: { type: "string" },
+      greedy: { type: "boolean", default: false },
+      out: { type: "string" },
+      json: { type: "boolean", default: false },
+    });
+    if (values.run !== undefined) return showConvergence(values.run, values.json);
+    const [model, ...more] = words;
+    if (model === undefined || more.length > 0)
+      throw new UsageError("eval takes the folder of one model.");
+    const drawing = "actor_rollout_ref.rollout.val_kwargs";
+    const overrides = [
+      ...(values.temperature === undefined ? [] : [`${drawing}.temperature=${values.temperature}`]),
+      ...(values.greedy ? [`${drawing}.do_sample=False`] : []),
+      ...settings,
+    ];
+    return await run(model, {
+      config: configForModel(requireModelFolder(model), overrides, values.config),
+      against: values.against,
+      split: values.split,
+      tasks: values.tasks === undefined ? null : wholeNumber("tasks", values.tasks, 1),
+      episodes: wholeNumber("episodes", values.episodes, 1),
+      out: values.out,
+      json: values.json,
+    });
   },
 };
 
@@ -110,13 +94,11 @@ async function run(model: string, wishes: Wishes): Promise<number> {
     const tasks = chosenTasks(set, wishes.tasks);
     const line = progressLine();
     const played = async (folder: string): Promise<readonly Trajectory[]> => {
-      const player = openPlayer(config, folder);
       let done = 0;
       try {
-        const { all } = await evaluate({
+        const { all } = await evaluateModel(folder, {
           config,
           world,
-          player,
           tasks,
           members: wishes.episodes,
           onEpisode: () => line.show(`${folder}: ${++done} of ${tasks.length * wishes.episodes}`),
@@ -124,7 +106,6 @@ async function run(model: string, wishes: Wishes): Promise<number> {
         return all;
       } finally {
         line.clear();
-        await player.close();
       }
     };
     const own = await played(model);

@@ -5,6 +5,16 @@
  */
 import { UsageError } from "./usage.ts";
 
+/**
+ * Errors whose message is for the person at the terminal, like SetupError (see bin/openmanus-rl.mjs).
+ * Anything else is a bug of ours and keeps its stack. By name, because the classes are in rooms that
+ * load libtorch.
+ */
+const TOLD: readonly string[] = [
+  ...["EnvironmentError", "ConfigError", "ModelFileError", "CheckpointError"],
+  "TrajectoryLineError",
+];
+
 /** What a command's file exports. */
 export interface Command {
   /** The whole text of `openmanus-rl <command> --help`, with an example. */
@@ -83,7 +93,18 @@ function overview(): string {
   ].join("\n");
 }
 
+/** The exit code of a program whose reader has gone: 128 + SIGPIPE. */
+const CLOSED_PIPE = 141;
+
+/** `openmanus-rl … | head`: nobody reads any more, which is no mistake of anybody's. */
+function onOutputError(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(CLOSED_PIPE);
+}
+
 export async function main(words: readonly string[]): Promise<number> {
+  for (const stream of [process.stdout, process.stderr])
+    if (!stream.listeners("error").includes(onOutputError)) stream.on("error", onOutputError);
   const [name, ...rest] = words;
   if (name === undefined || name === "--help" || name === "help") {
     console.log(overview());
@@ -102,8 +123,7 @@ export async function main(words: readonly string[]): Promise<number> {
   try {
     return await command.run(rest);
   } catch (error) {
-    // What went wrong in a world is for the user, like SetupError (see bin/openmanus-rl.mjs).
-    if (error instanceof Error && error.name === "EnvironmentError") {
+    if (error instanceof Error && TOLD.includes(error.name)) {
       console.error(`openmanus-rl ${name}: ${error.message}`);
       return 1;
     }

@@ -2,14 +2,13 @@
  * @file `openmanus-rl model init|info`: new model folders, and what is in one.
  */
 import { readFileSync } from "node:fs";
-import { ConfigError, isOverride, resolveConfig } from "../config/index.ts";
+import { isOverride, resolveConfig } from "../config/index.ts";
 import {
   describeModel,
   type Family,
   initModelFolder,
   type ModelConfig,
   type ModelDescription,
-  ModelFileError,
   type PresetName,
   presetConfig,
   presets,
@@ -48,16 +47,10 @@ export const model: Command = {
     "         openmanus-rl model info models/new --json | jq .parameters",
   ].join("\n"),
   async run(words) {
-    try {
-      const [what, ...rest] = words;
-      if (what === "init") return await init(rest);
-      if (what === "info") return info(rest);
-      throw new UsageError("there are model init FOLDER and model info FOLDER.");
-    } catch (error) {
-      if (!(error instanceof ModelFileError || error instanceof ConfigError)) throw error;
-      console.error(`openmanus-rl model: ${error.message}`);
-      return 1;
-    }
+    const [what, ...rest] = words;
+    if (what === "init") return await init(rest);
+    if (what === "info") return info(rest);
+    throw new UsageError("there are model init FOLDER and model info FOLDER.");
   },
 };
 

@@ -4,7 +4,7 @@
 import { createInterface, type Interface } from "node:readline";
 import type { Expert, Observation, Task, TaskSet, World } from "../environments/index.ts";
 import type { Command } from "./main.ts";
-import { optionsAndWords, UsageError } from "./usage.ts";
+import { optionsAndWords, UsageError, wholeNumber } from "./usage.ts";
 import { opened, worldWords } from "./world.ts";
 
 export const play: Command = {
@@ -34,10 +34,11 @@ export const play: Command = {
     const { name, options, others } = worldWords(words);
     if (others.length > 0) throw new UsageError(`play takes no "${others[0]}".`);
     const { definition, world } = await opened(name, options);
-    const steps = values.steps === undefined ? definition.maximumSteps : Number(values.steps);
-    if (!Number.isInteger(steps) || steps < 1)
-      throw new UsageError("--steps must be a whole number, 1 or more.");
     try {
+      const steps =
+        values.steps === undefined
+          ? definition.maximumSteps
+          : wholeNumber("steps", values.steps, 1);
       const tasks = await world.tasks(values.split ?? world.splits[0]!);
       const task = chosenTask(tasks, values.task);
       if (values.model !== undefined) {

@@ -44,14 +44,14 @@ function expertPlayer(options: RolloutOptions, world: World): RolloutPlayer {
   const expert = (episode: string) =>
     world.expert!(Number(deriveSeed(options.seed, episode) % 2n ** 31n));
   const tokenizer = options.model;
-  const chat = tokenizer === undefined ? byteChat() : openChat(requireModelFolder(tokenizer));
+  const chat = tokenizer === undefined ? byteChat() : loadChat(requireModelFolder(tokenizer));
   const policy = scriptedPolicy({ chat, format: agent.format, expert });
   return { policy, agent, tokenizer, close: async () => {} };
 }
 
 function folderPlayer(options: RolloutOptions): RolloutPlayer {
   const folder = requireModelFolder(options.model!);
-  const chat = openChat(folder);
+  const chat = loadChat(folder);
   const model = loadModel(folder);
   const engine = createEngine(model, { tokenizer: chat.tokenizer });
   return {
@@ -67,7 +67,7 @@ function folderPlayer(options: RolloutOptions): RolloutPlayer {
 function serverPlayer(options: RolloutOptions): RolloutPlayer {
   const { server, model, viaText } = options;
   const folder = requireModelFolder(options.tokenizer!);
-  const chat = openChat(folder);
+  const chat = loadChat(folder);
   const generator = createServerGenerator({
     ...{ baseUrl: server!, model: model!, tokenizer: chat.tokenizer, viaText },
     ...keyOf(options),
@@ -144,10 +144,6 @@ function agentOf(
 
 function samplingOf({ replyTokens, temperature, topP, topK }: RolloutOptions): SamplingOptions {
   return { maximumTokens: replyTokens, temperature, topP, topK };
-}
-
-function openChat(folder: string): Chat {
-  return loadChat(folder);
 }
 
 function keyOf({ keyVariable }: RolloutOptions): { apiKey?: string } {

@@ -14,14 +14,16 @@ import {
   openTrajectoryStore,
   type ReplyRequest,
   type RolloutAccount,
+  type Trajectory,
   type TrajectoryStore,
 } from "../rollout/index.ts";
+import { interruptible } from "./interrupt.ts";
 import type { Command } from "./main.ts";
 import { ROLLOUT_HELP, type RolloutOptions, rolloutOptions } from "./rollout-options.ts";
 import { openRolloutPlayer, type RolloutPlayer } from "./rollout-player.ts";
 import { rolloutProgress } from "./rollout-progress.ts";
 import { UsageError } from "./usage.ts";
-import { opened } from "./world.ts";
+import { opened, worldFacts } from "./world.ts";
 
 export const rollout: Command = {
   help: ROLLOUT_HELP,
@@ -39,10 +41,6 @@ export const rollout: Command = {
       } finally {
         await player.close();
       }
-    } catch (error) {
-      if (!(error instanceof ModelFileError)) throw error;
-      console.error(`openmanus-rl rollout: ${error.message}`);
-      return 1;
     } finally {
       await world.close?.();
     }
@@ -73,11 +71,10 @@ function collectOptions(
   tasks: readonly Task[],
 ): CollectOptions {
   const { episodes, seed, concurrency, retries } = options;
-  const { name, summary, briefing = summary, maximumSteps } = definition;
   return {
     ...{ world, policy, agent, tasks, members: episodes, seed, concurrency, retries },
-    about: { name, summary: briefing, tools: world.tools },
-    limits: { turns: options.turns ?? maximumSteps, seconds: options.timeout },
+    about: worldFacts(definition, world),
+    limits: { turns: options.turns ?? definition.maximumSteps, seconds: options.timeout },
   };
 }
 
@@ -88,21 +85,14 @@ async function play(
 ): Promise<number> {
   const store = options.out === undefined ? undefined : newStore(options.out);
   const progress = rolloutProgress(setting.tasks.length * options.episodes);
-  const stopping = new AbortController();
-  const stop = () => stopping.abort(new Error("interrupted"));
-  process.once("SIGINT", stop);
+  const onEpisode = (trajectory: Trajectory) => {
+    store?.append(trajectory);
+    progress.episode(trajectory);
+  };
   let collection: Collection;
   try {
-    collection = await collect({
-      ...setting,
-      signal: stopping.signal,
-      onEpisode(trajectory) {
-        store?.append(trajectory);
-        progress.episode(trajectory);
-      },
-    });
+    collection = await interruptible((signal) => collect({ ...setting, signal, onEpisode }));
   } finally {
-    process.removeListener("SIGINT", stop);
     progress.end();
     store?.close();
   }

@@ -1,7 +1,7 @@
 /**
  * @file `openmanus-rl sft`: a model learns from episodes before it learns by itself.
  */
-import { type Config, ConfigError, isOverride, resolveConfig } from "../config/index.ts";
+import { type Config, isOverride, resolveConfig } from "../config/index.ts";
 import {
   chosenTasks,
   evaluate,
@@ -11,7 +11,7 @@ import {
   SETTINGS_FILE,
   settingsNote,
 } from "../evaluation/index.ts";
-import { type Chat, loadChat, loadModel, ModelFileError, saveModel } from "../models/index.ts";
+import { type Chat, loadChat, loadModel, saveModel } from "../models/index.ts";
 import {
   type Example,
   examplesOf,
@@ -72,33 +72,27 @@ export const sft: Command = {
     );
     if (words.length > 0) throw new UsageError(`sft takes no "${words[0]}".`);
     if (values.out === undefined) throw new UsageError("sft needs --out FOLDER.");
-    try {
-      const { config } = resolveConfig({
-        preset: values.preset,
-        files: values.config,
-        overrides: given.filter(isOverride),
-      });
-      return await run(config, {
-        out: values.out,
-        data: values.data,
-        episodes: number("episodes", values.episodes, 1),
-        slips:
-          Number(values.slips) >= 0 && Number(values.slips) < 1
-            ? Number(values.slips)
-            : wrong("slips", values.slips),
-        everything: values.everything,
-        epochs: number("epochs", values.epochs, 1),
-        lr: Number(values.lr) > 0 ? Number(values.lr) : wrong("lr", values.lr),
-        batch: number("batch", values.batch, 1),
-        holdout: values.holdout === undefined ? undefined : number("holdout", values.holdout, 0),
-        evaluate: number("evaluate", values.evaluate, 0),
-        seed: number("seed", values.seed, 0),
-      });
-    } catch (error) {
-      if (!(error instanceof ConfigError || error instanceof ModelFileError)) throw error;
-      console.error(`openmanus-rl sft: ${error.message}`);
-      return 1;
-    }
+    const { config } = resolveConfig({
+      preset: values.preset,
+      files: values.config,
+      overrides: given.filter(isOverride),
+    });
+    return await run(config, {
+      out: values.out,
+      data: values.data,
+      episodes: number("episodes", values.episodes, 1),
+      slips:
+        Number(values.slips) >= 0 && Number(values.slips) < 1
+          ? Number(values.slips)
+          : wrong("slips", values.slips),
+      everything: values.everything,
+      epochs: number("epochs", values.epochs, 1),
+      lr: Number(values.lr) > 0 ? Number(values.lr) : wrong("lr", values.lr),
+      batch: number("batch", values.batch, 1),
+      holdout: values.holdout === undefined ? undefined : number("holdout", values.holdout, 0),
+      evaluate: number("evaluate", values.evaluate, 0),
+      seed: number("seed", values.seed, 0),
+    });
   },
 };
 

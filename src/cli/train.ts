@@ -4,24 +4,18 @@
 import { stringify } from "yaml";
 import {
   type Config,
-  ConfigError,
   groupSize,
-  isOverride,
   PRESETS,
   resolveConfig,
   totalIterations,
 } from "../config/index.ts";
-import { ModelFileError } from "../models/index.ts";
-import { openTerminal } from "../monitoring/index.ts";
-import {
-  CheckpointError,
-  runPath,
-  train as runTraining,
-  writeRunReport,
-} from "../training/index.ts";
+import { runPath, writeRunReport } from "../training/index.ts";
+import { INTERRUPTED } from "./interrupt.ts";
 import type { Command } from "./main.ts";
+import { settingsAndOptions } from "./settings.ts";
 import { planText } from "./train-plan.ts";
-import { optionsAndWords, UsageError } from "./usage.ts";
+import { trainWithView } from "./training.ts";
+import { UsageError } from "./usage.ts";
 
 export const train: Command = {
   help: [
@@ -39,33 +33,19 @@ export const train: Command = {
     "           env.env_name=household env.options.difficulty=easy trainer.total_epochs=100",
   ].join("\n"),
   async run(given) {
-    const overrides = given.filter(isOverride);
-    const { values, words } = optionsAndWords(
-      given.filter((word) => !isOverride(word)),
-      {
-        preset: { type: "string" },
-        config: { type: "string", multiple: true, default: [] },
-        "dry-run": { type: "boolean", default: false },
-      },
-    );
+    const { settings, values, words } = settingsAndOptions(given, {
+      preset: { type: "string" },
+      config: { type: "string", multiple: true, default: [] },
+      "dry-run": { type: "boolean", default: false },
+    });
     if (words.length > 0) throw new UsageError(`"${words[0]}" is no setting; expected key=value.`);
-    try {
-      const { config, notes } = resolveConfig({
-        preset: values.preset,
-        files: values.config,
-        overrides,
-      });
-      for (const note of notes) console.error(`note: ${note}`);
-      return values["dry-run"] ? await dryRun(config) : await runNow(config);
-    } catch (error) {
-      const told =
-        error instanceof ConfigError ||
-        error instanceof CheckpointError ||
-        error instanceof ModelFileError;
-      if (!told) throw error;
-      console.error(`openmanus-rl train: ${error.message}`);
-      return 1;
-    }
+    const { config, notes } = resolveConfig({
+      preset: values.preset,
+      files: values.config,
+      overrides: settings,
+    });
+    for (const note of notes) console.error(`note: ${note}`);
+    return values["dry-run"] ? await dryRun(config) : await runNow(config);
   },
 };
 
@@ -76,40 +56,20 @@ async function dryRun(config: Config): Promise<number> {
 }
 
 async function runNow(config: Config): Promise<number> {
-  const stopping = new AbortController();
-  const total = totalIterations(config);
-  const view = openTerminal({
-    totalSteps: total,
-    title: `${config.algorithm.adv_estimator} in ${config.env.env_name}, ${config.data.train_batch_size} × ${groupSize(config)} episodes`,
-  });
-  const onInterrupt = () => {
-    if (stopping.signal.aborted) process.exit(130);
-    stopping.abort();
-    view.print("finishing the iteration, then saving; Ctrl-C again ends at once");
-  };
-  process.on("SIGINT", onInterrupt);
-  process.on("SIGTERM", onInterrupt);
-  try {
-    const result = await runTraining({
-      config,
-      loggers: [view],
-      say: (text) => view.print(text),
-      signal: stopping.signal,
-    });
-    const report = await writeRunReport(result.folder);
-    console.log(
-      `\n${result.state.step} of ${total} iterations, ${result.state.episodes} episodes.`,
-    );
-    if (result.model) console.log(`policy   ${result.model}`);
-    console.log(`report   ${report}`);
-    console.log(`episodes openmanus-rl trajectories list ${result.folder}/trajectories`);
-    if (result.interrupted) {
-      console.log(`The same command goes on from here (${runPath(config)}).`);
-      return 130;
-    }
-    return result.stopped?.failed ? 1 : 0;
-  } finally {
-    process.off("SIGINT", onInterrupt);
-    process.off("SIGTERM", onInterrupt);
+  const result = await trainWithView(
+    config,
+    `${config.algorithm.adv_estimator} in ${config.env.env_name}, ${config.data.train_batch_size} × ${groupSize(config)} episodes`,
+  );
+  const report = await writeRunReport(result.folder);
+  console.log(
+    `\n${result.state.step} of ${totalIterations(config)} iterations, ${result.state.episodes} episodes.`,
+  );
+  if (result.model) console.log(`policy   ${result.model}`);
+  console.log(`report   ${report}`);
+  console.log(`episodes openmanus-rl trajectories list ${result.folder}/trajectories`);
+  if (result.interrupted) {
+    console.log(`The same command goes on from here (${runPath(config)}).`);
+    return INTERRUPTED;
   }
+  return result.stopped?.failed ? 1 : 0;
 }

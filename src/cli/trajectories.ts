@@ -4,12 +4,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { aligned } from "../evaluation/index.ts";
-import { byteChat, loadTokenizer, ModelFileError, type Tokenizer } from "../models/index.ts";
+import { byteChat, loadTokenizer, type Tokenizer } from "../models/index.ts";
 import {
   readTrajectories,
   sampledTokens,
   type Trajectory,
-  TrajectoryLineError,
   toChats,
   toDocumentMessages,
   writeParquet,
@@ -55,16 +54,10 @@ export const trajectories: Command = {
     if (path === undefined) throw new UsageError(`${what} takes a file or a folder.`);
     if (more.length > 0 || (id !== undefined && what !== "show"))
       throw new UsageError(`${what} takes no "${more[0] ?? id}".`);
-    try {
-      if (what === "list") list(path, values);
-      else if (what === "show") show(path, id, values);
-      else exportTo(path, values);
-      return 0;
-    } catch (error) {
-      if (!(error instanceof TrajectoryLineError || error instanceof ModelFileError)) throw error;
-      console.error(`openmanus-rl trajectories: ${error.message}`);
-      return 1;
-    }
+    if (what === "list") list(path, values);
+    else if (what === "show") show(path, id, values);
+    else exportTo(path, values);
+    return 0;
   },
 };
 

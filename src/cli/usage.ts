@@ -38,3 +38,12 @@ export function optionsAndWords<Options extends NonNullable<ParseArgsConfig["opt
     throw new UsageError((error as Error).message);
   }
 }
+
+/** The number that an option gives. */
+export function wholeNumber(option: string, text: string, least: number, most = Infinity): number {
+  const value = Number(text);
+  const right = text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most;
+  if (right) return value;
+  const range = most === Infinity ? `, ${least} or more` : ` from ${least} to ${most}`;
+  throw new UsageError(`--${option} must be a whole number${range}, not "${text}".`);
+}

@@ -2,7 +2,8 @@
  * @file A trained model plays one task, for somebody to watch.
  */
 import type { Task, World, WorldDefinition } from "../environments/index.ts";
-import { configForModel, evaluate, openPlayer, requireModelFolder } from "../evaluation/index.ts";
+import { configForModel, evaluateModel, requireModelFolder } from "../evaluation/index.ts";
+import { worldFacts } from "./world.ts";
 
 export interface Watched {
   readonly definition: WorldDefinition;
@@ -15,27 +16,21 @@ export interface Watched {
 export async function watchModel(folder: string, watched: Watched): Promise<number> {
   const config = configForModel(requireModelFolder(folder), []);
   const { definition, world, task, steps } = watched;
-  const player = openPlayer(config, folder);
-  try {
-    const { all } = await evaluate({
-      config,
-      player,
-      tasks: [task],
-      world: {
-        world,
-        about: { name: definition.name, summary: definition.briefing ?? definition.summary },
-        turns: steps,
-        trainSplit: task.split,
-        valSplit: task.split,
-      },
-    });
-    const { turns, lastObservation, status, error } = all[0]!;
-    for (const { observation, reply } of turns) console.log(`${observation}\n\n> ${reply.text}`);
-    console.log(
-      `${lastObservation}\n\n${status} after ${turns.length} turns.${error ? ` ${error}` : ""}`,
-    );
-    return error ? 1 : 0;
-  } finally {
-    await player.close();
-  }
+  const { all } = await evaluateModel(folder, {
+    config,
+    tasks: [task],
+    world: {
+      world,
+      about: worldFacts(definition, world),
+      turns: steps,
+      trainSplit: task.split,
+      valSplit: task.split,
+    },
+  });
+  const { turns, lastObservation, status, error } = all[0]!;
+  for (const { observation, reply } of turns) console.log(`${observation}\n\n> ${reply.text}`);
+  console.log(
+    `${lastObservation}\n\n${status} after ${turns.length} turns.${error ? ` ${error}` : ""}`,
+  );
+  return error ? 1 : 0;
 }

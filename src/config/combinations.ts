@@ -2,7 +2,7 @@
  * @file Settings that are right one by one and wrong together, and the defaults that depend on others.
  */
 import { advantageEstimators } from "../algorithms/index.ts";
-import { ConfigError, type Plain } from "./override.ts";
+import { ConfigError, isTree, type Tree } from "./override.ts";
 import type { Config } from "./schema.ts";
 
 /** Episodes per task. */
@@ -35,7 +35,7 @@ const REWARDS = [
   ...(["invalid_actions", "repetition", "exploration", "consistency", "kl", "judge"] as const),
 ] as const;
 
-export function checkCombinations(config: Config, given: { readonly [key: string]: Plain }): void {
+export function checkCombinations(config: Config, given: Tree): void {
   const problems: string[] = [];
   const { algorithm, actor_rollout_ref: policy, env, reward, trainer } = config;
   const estimator = advantageEstimators[algorithm.adv_estimator];
@@ -52,7 +52,7 @@ export function checkCombinations(config: Config, given: { readonly [key: string
         `env.rollout.n is ${size}; set it to 2 or more.`,
     );
   if (env.context === "conversation") {
-    const asked = isSection(given.env) ? given.env : {};
+    const asked = isTree(given.env) ? given.env : {};
     for (const name of ["history", "history_length"])
       if (asked[name] !== undefined)
         problems.push(
@@ -79,8 +79,4 @@ export function checkCombinations(config: Config, given: { readonly [key: string
         `actor_rollout_ref.model.dtype is ${policy.model.dtype}.`,
     );
   if (problems.length > 0) throw new ConfigError(problems.join("\n"));
-}
-
-function isSection(value: Plain | undefined): value is { [key: string]: Plain } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

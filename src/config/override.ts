@@ -7,7 +7,14 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-export type Plain = null | boolean | number | string | readonly Plain[] | { [key: string]: Plain };
+export type Plain = null | boolean | number | string | readonly Plain[] | Tree;
+
+/** Settings by their names, and sections of them. */
+export type Tree = { [key: string]: Plain };
+
+export function isTree(value: Plain | undefined): value is Tree {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** The words that are overrides: `key=value`, also with Hydra's "+" or "++" before the key. */
 export function isOverride(word: string): boolean {
@@ -15,8 +22,8 @@ export function isOverride(word: string): boolean {
 }
 
 /** Overrides as one tree; a later one wins. */
-export function parseOverrides(words: readonly string[]): { [key: string]: Plain } {
-  const tree: { [key: string]: Plain } = {};
+export function parseOverrides(words: readonly string[]): Tree {
+  const tree: Tree = {};
   for (const word of words) {
     const [, key, text] = /^\+{0,2}([A-Za-z_][\w.]*)=(.*)$/s.exec(word) ?? [];
     if (key === undefined || text === undefined)
@@ -28,7 +35,7 @@ export function parseOverrides(words: readonly string[]): { [key: string]: Plain
   return tree;
 }
 
-function put(tree: { [key: string]: Plain }, path: readonly string[], value: Plain, word: string) {
+function put(tree: Tree, path: readonly string[], value: Plain, word: string) {
   const [first, ...rest] = path;
   if (first === undefined || first === "" || first === "__proto__")
     throw new ConfigError(`"${word}": the name has an empty part`);
@@ -36,9 +43,10 @@ function put(tree: { [key: string]: Plain }, path: readonly string[], value: Pla
     tree[first] = value;
     return;
   }
-  const inner = tree[first];
-  if (typeof inner !== "object" || inner === null || Array.isArray(inner)) tree[first] = {};
-  put(tree[first] as { [key: string]: Plain }, rest, value, word);
+  const before = tree[first];
+  const inner = isTree(before) ? before : {};
+  tree[first] = inner;
+  put(inner, rest, value, word);
 }
 
 /** One value. What is nothing else is a text. */

@@ -6,12 +6,10 @@ import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
 import { nearest } from "../environments/index.ts";
 import { checkCombinations } from "./combinations.ts";
-import { ConfigError, type Plain, parseOverrides } from "./override.ts";
+import { ConfigError, isTree, type Plain, parseOverrides, type Tree } from "./override.ts";
 import { preset } from "./presets.ts";
 import { type Config, configSchema } from "./schema.ts";
 import { allSettings, childrenOf } from "./tree.ts";
-
-type Tree = { [key: string]: Plain };
 
 export interface ConfigSources {
   /** Settings that everything else wins over: what a model folder says about itself. */
@@ -51,16 +49,16 @@ export function resolveConfig(sources: ConfigSources = {}): ResolvedConfig {
 }
 
 function readYaml(file: string): Tree {
-  let value: unknown;
+  let value: Plain | undefined;
   try {
-    value = parseYaml(readFileSync(file, "utf8"));
+    value = parseYaml(readFileSync(file, "utf8")) as Plain | undefined;
   } catch (error) {
     throw new ConfigError(`${file}: ${(error as Error).message}`);
   }
   if (value === null || value === undefined) return {};
-  if (typeof value !== "object" || Array.isArray(value))
+  if (!isTree(value))
     throw new ConfigError(`${file}: expected settings (name: value), got a ${typeof value}`);
-  return value as Tree;
+  return value;
 }
 
 /** Sections are joined; anything else of the second replaces the first's. */
@@ -71,10 +69,6 @@ export function merged(first: Tree, second: Tree): Tree {
     result[key] = isTree(before) && isTree(value) ? merged(before, value) : value;
   }
   return result;
-}
-
-function isTree(value: Plain | undefined): value is Tree {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function valueAt(tree: Plain | undefined, path: readonly PropertyKey[]): Plain | undefined {

@@ -4,7 +4,7 @@
 import type { Config } from "../config/index.ts";
 import type { Task } from "../environments/index.ts";
 import { type Collection, collect, deriveSeed, type Trajectory } from "../rollout/index.ts";
-import type { Player } from "./player.ts";
+import { openPlayer, type Player } from "./player.ts";
 import { agentOf, type ConfiguredWorld, limitsOf } from "./setting.ts";
 
 export interface EvaluateOptions {
@@ -42,4 +42,17 @@ export function evaluate({
     ...(concurrency !== undefined && { concurrency }),
     ...rest,
   });
+}
+
+/** The same for the model in a folder, which is opened for it and closed again. */
+export async function evaluateModel(
+  folder: string,
+  options: Omit<EvaluateOptions, "player">,
+): Promise<Collection> {
+  const player = openPlayer(options.config, folder);
+  try {
+    return await evaluate({ ...options, player });
+  } finally {
+    await player.close();
+  }
 }

@@ -4,9 +4,16 @@
  */
 export { type Ask, judgeOf, summarizerOf } from "./asking.ts";
 export { type Convergence, convergence } from "./convergence.ts";
-export { type EvaluateOptions, evaluate } from "./evaluate.ts";
+export { type EvaluateOptions, evaluate, evaluateModel } from "./evaluate.ts";
 export { HELD_OUT, withHeldOut } from "./held-out.ts";
 export { type Interval, wilson } from "./intervals.ts";
+export {
+  createModelAgent,
+  type Drawing,
+  GREEDY,
+  type ModelAgent,
+  validationDrawing,
+} from "./model-agent.ts";
 export { comparePaired, type PairedComparison, signTest } from "./paired.ts";
 export { configForModel, openPlayer, type Player } from "./player.ts";
 export {

@@ -3,11 +3,10 @@
  */
 import type { Agent } from "../agents/index.ts";
 import { type Config, resolveConfig } from "../config/index.ts";
-import { createEngine } from "../generation/index.ts";
 import { loadChat, loadModel, type Model } from "../models/index.ts";
-import { modelPolicy, type Policy } from "../rollout/index.ts";
-import { summarizerOf } from "./asking.ts";
-import { agentOf, requireModelFolder, settingsOf } from "./setting.ts";
+import type { Policy } from "../rollout/index.ts";
+import { createModelAgent, validationDrawing } from "./model-agent.ts";
+import { requireModelFolder, settingsOf } from "./setting.ts";
 
 export interface Player {
   readonly policy: Policy;
@@ -19,35 +18,15 @@ export interface Player {
 /** Replies are drawn as validation draws them (actor_rollout_ref.rollout.val_kwargs). */
 export function openPlayer(config: Config, path: string): Player {
   const folder = requireModelFolder(path);
-  const { model: settings, rollout } = config.actor_rollout_ref;
   const model = loadModel(folder, {
-    dtype: settings.dtype,
+    dtype: config.actor_rollout_ref.model.dtype,
     device: config.trainer.device as "cpu",
   });
   for (const parameter of model.parameters.values()) parameter.requiresGrad_(false);
-  const chat = loadChat(folder);
-  const engine = createEngine(model, {
-    cacheBytes: rollout.cache_bytes,
-    tokensPerStep: rollout.max_num_batched_tokens,
-    tokenizer: chat.tokenizer,
-  });
-  const { val_kwargs: drawing } = rollout;
-  const policy = modelPolicy({
-    generator: engine,
-    chat,
-    contextLength: model.config.maximumPositions,
-    sampling: {
-      maximumTokens: config.data.max_response_length,
-      temperature: drawing.do_sample ? drawing.temperature : 0,
-      topK: Math.max(0, drawing.top_k),
-      topP: drawing.top_p,
-    },
-    ...(rollout.constrain && { constrain: config.env.format }),
-  });
-  const { maximumPositions: contextLength } = model.config;
+  const { engine, agent, policy } = createModelAgent(config, model, loadChat(folder));
   return {
-    policy,
-    agent: agentOf(config, summarizerOf(config, { generator: engine, chat, contextLength })),
+    policy: policy(validationDrawing(config)),
+    agent,
     model,
     async close() {
       await engine.close();

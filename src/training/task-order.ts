@@ -2,7 +2,7 @@
  * @file The order of training tasks: pass after pass over all of them, each pass shuffled anew. Where a
  * run stands in it is one number.
  */
-import { seededRandom, type Task, type TaskSet } from "../environments/index.ts";
+import { EnvironmentError, seededRandom, type Task, type TaskSet } from "../environments/index.ts";
 
 export interface TaskOrder {
   /** Tasks handed out so far; a checkpoint stores it. */
@@ -15,7 +15,10 @@ export interface TaskOrder {
 
 export function taskOrder(tasks: TaskSet, seed: number, shuffle: boolean): TaskOrder {
   if (tasks.length === 0)
-    throw new Error(`${tasks.environment}: the split "${tasks.split}" has no tasks to train on`);
+    throw new EnvironmentError(
+      tasks.environment,
+      `the split "${tasks.split}" has no tasks to train on`,
+    );
   let pass = -1;
   let order: readonly number[] = [];
   const indexAt = (place: number): number => {

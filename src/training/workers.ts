@@ -7,8 +7,13 @@
 import type { Agent } from "../agents/index.ts";
 import { advantageEstimators } from "../algorithms/index.ts";
 import { type Config, ConfigError, needsReference, totalIterations } from "../config/index.ts";
-import { agentOf, requireModelFolder, summarizerOf } from "../evaluation/index.ts";
-import { createEngine, type Engine, type SamplingOptions } from "../generation/index.ts";
+import {
+  createModelAgent,
+  GREEDY,
+  requireModelFolder,
+  validationDrawing,
+} from "../evaluation/index.ts";
+import type { Engine } from "../generation/index.ts";
 import {
   addLora,
   type Chat,
@@ -20,7 +25,7 @@ import {
   type Model,
   valueModelFrom,
 } from "../models/index.ts";
-import { modelPolicy, type Policy } from "../rollout/index.ts";
+import type { Policy } from "../rollout/index.ts";
 import { autocast, derivedGenerator, tidy, zeros } from "../torch/index.ts";
 import { type Allocate, inFiles, movedModel } from "./offload.ts";
 import { createTrainedModel, type TrainedModel } from "./optimize.ts";
@@ -106,22 +111,7 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
       : undefined;
   for (const parameter of reference?.parameters.values() ?? []) parameter.requiresGrad_(false);
 
-  const engine = createEngine(model, {
-    cacheBytes: rollout.cache_bytes,
-    tokensPerStep: rollout.max_num_batched_tokens,
-    tokenizer: chat.tokenizer,
-  });
-  const { maximumPositions: contextLength } = model.config;
-  const agent = agentOf(config, summarizerOf(config, { generator: engine, chat, contextLength }));
-  const policyWith = (sampling: Omit<SamplingOptions, "maximumTokens">) =>
-    modelPolicy({
-      generator: engine,
-      chat,
-      contextLength,
-      sampling: { maximumTokens: config.data.max_response_length, ...sampling },
-      ...(rollout.constrain && { constrain: agent.format }),
-    });
-  const { val_kwargs: validation } = rollout;
+  const { engine, agent, policy } = createModelAgent(config, model, chat);
   return {
     actor,
     critic,
@@ -130,17 +120,9 @@ export function createWorkers(config: Config, ranks: Ranks, resume?: ResumeFolde
     chat,
     modelFolder: folder,
     engine,
-    policy: policyWith({
-      temperature: rollout.temperature,
-      topK: Math.max(0, rollout.top_k),
-      topP: rollout.top_p,
-    }),
-    greedyPolicy: policyWith({ temperature: 0 }),
-    validationPolicy: policyWith({
-      temperature: validation.do_sample ? validation.temperature : 0,
-      topK: Math.max(0, validation.top_k),
-      topP: validation.top_p,
-    }),
+    policy: policy(rollout),
+    greedyPolicy: policy(GREEDY),
+    validationPolicy: policy(validationDrawing(config)),
     agent,
     async dispose() {
       await engine.close();

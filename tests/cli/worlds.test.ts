@@ -6,6 +6,9 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { completions } from "../../src/cli/play.ts";
+import { opened, worldFacts } from "../../src/cli/world.ts";
+import { resolveConfig } from "../../src/config/index.ts";
+import { openConfiguredWorld } from "../../src/evaluation/index.ts";
 
 let out: string[];
 let errors: string[];
@@ -98,6 +101,16 @@ describe("play", () => {
     expect(text).toMatch(/> dance\nNothing happens\./);
     expect(text).toMatch(/> :plan\ngo to /);
     expect(text).toMatch(/You leave\.\s*$/);
+  });
+
+  it("tells a model that is watched about the world's tools, as it was in training", async () => {
+    const { definition, world } = await opened("tools", {});
+    const { config } = resolveConfig({ overrides: ["env.env_name=tools"] });
+    const trained = await openConfiguredWorld(config);
+    expect(world.tools).not.toEqual([]);
+    expect(worldFacts(definition, world)).toEqual(trained.about);
+    await world.close?.();
+    await trained.world.close?.();
   });
 
   it("completes actions, up to their blanks", () => {

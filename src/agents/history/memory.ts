@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { wordsOf } from "../words.ts";
 import {
   type History,
   type MemoryOptions,
@@ -90,8 +91,4 @@ export function memoryHistory(
 function fileName(episode: string): string {
   const hash = createHash("sha256").update(episode).digest("hex").slice(0, 12);
   return `${episode.replace(/[^\w.-]+/g, "_").slice(0, 80)}-${hash}.md`;
-}
-
-function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }

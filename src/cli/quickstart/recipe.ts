@@ -7,29 +7,42 @@
  */
 import { join } from "node:path";
 import { type Config, resolveConfig } from "../../config/index.ts";
+import type { PresetName } from "../../models/index.ts";
 
-export const RECIPE = {
-  preset: "tiny",
+export interface Recipe {
+  readonly preset: PresetName;
   /** Tasks whose texts the tokenizer learns from. */
+  readonly tokenizerTasks: number;
+  readonly vocabulary: number;
+  readonly expertEpisodes: number;
+  /** The share of turns in which the expert slips: see scriptedPolicy. */
+  readonly slips: number;
+  /** The share of turns in which it wanders: looks around, instead of getting on with it. */
+  readonly wanders: { readonly share: number; allows(action: string): boolean };
+  readonly learningRate: number;
+  readonly batchSize: number;
+  /** Tasks in rooms that training never sees, before and after. */
+  readonly evaluationTasks: number;
+  readonly iterations: number;
+}
+
+export const RECIPE: Recipe = {
+  preset: "tiny",
   tokenizerTasks: 300,
   vocabulary: 1024,
   expertEpisodes: 8000,
-  /** The share of turns in which the expert slips: see scriptedPolicy. */
   slips: 0.05,
-  /** The share of turns in which it wanders: looks around, instead of getting on with it. */
   wanders: {
     share: 0.5,
-    allows: (action: string) => /^(go to|look|examine|inventory)/.test(action),
+    allows: (action) => /^(go to|look|examine|inventory)/.test(action),
   },
   learningRate: 4e-3,
   batchSize: 4,
-  /** Tasks in rooms that training never sees, before and after. */
   evaluationTasks: 200,
   iterations: 45,
-} as const;
+};
 
 export interface QuickstartFolders {
-  readonly root: string;
   readonly model: string;
   readonly warm: string;
   readonly run: string;
@@ -37,7 +50,6 @@ export interface QuickstartFolders {
 
 export function quickstartFolders(root: string): QuickstartFolders {
   return {
-    root,
     model: join(root, "model"),
     warm: join(root, "warm"),
     run: join(root, "run"),
@@ -45,7 +57,7 @@ export function quickstartFolders(root: string): QuickstartFolders {
 }
 
 /** The settings of all its parts, as a user would write them on a command line. */
-export function quickstartSettings(folders: QuickstartFolders): string[] {
+export function quickstartSettings(recipe: Recipe, folders: QuickstartFolders): string[] {
   return [
     `actor_rollout_ref.model.path=${folders.warm}`,
     "env.env_name=household",
@@ -64,7 +76,7 @@ export function quickstartSettings(folders: QuickstartFolders): string[] {
     "actor_rollout_ref.actor.optim.betas=[0.9,0.98]",
     "actor_rollout_ref.actor.ppo_mini_batch_size=64",
     "actor_rollout_ref.rollout.val_kwargs.temperature=1",
-    `trainer.total_epochs=${RECIPE.iterations}`,
+    `trainer.total_epochs=${recipe.iterations}`,
     "trainer.test_freq=-1",
     "trainer.save_freq=10",
     "trainer.val_before_train=False",
@@ -72,7 +84,6 @@ export function quickstartSettings(folders: QuickstartFolders): string[] {
   ];
 }
 
-export function quickstartConfig(folders: QuickstartFolders, more: readonly string[] = []): Config {
-  const overrides = [...quickstartSettings(folders), ...more];
-  return resolveConfig({ preset: "small-model", overrides }).config;
+export function quickstartConfig(settings: readonly string[]): Config {
+  return resolveConfig({ preset: "small-model", overrides: settings }).config;
 }

@@ -7,17 +7,18 @@ import type { Config } from "../../config/index.ts";
 import {
   type ConfiguredWorld,
   chosenTasks,
-  evaluate,
-  openPlayer,
+  evaluateModel,
   SETTINGS_FILE,
   settingsNote,
 } from "../../evaluation/index.ts";
 import {
+  configParameterCount,
   initModelFolder,
   loadChat,
   loadModel,
   loadTokenizer,
   presetConfig,
+  readModelConfig,
   saveModel,
 } from "../../models/index.ts";
 import type { Trajectory } from "../../rollout/index.ts";
@@ -28,32 +29,36 @@ import {
   taskOrder,
   worldTexts,
 } from "../../training/index.ts";
-import { type QuickstartFolders, RECIPE } from "./recipe.ts";
+import type { QuickstartFolders, Recipe } from "./recipe.ts";
 
 type Say = (text: string) => void;
 
 /** A tokenizer that learned the household's words, and random weights. */
 export async function makeModel(
+  recipe: Recipe,
   world: ConfiguredWorld,
   { model }: QuickstartFolders,
   say: Say,
 ): Promise<void> {
-  if (!existsSync(join(model, "config.json"))) {
-    const order = taskOrder(await world.world.tasks(world.trainSplit), 1, true);
-    const texts = await worldTexts(world, order.next(RECIPE.tokenizerTasks), 1);
-    initModelFolder(model, {
-      config: presetConfig(RECIPE.preset),
-      texts,
-      vocabularySize: RECIPE.vocabulary,
-      seed: 0,
-    });
-  }
+  if (existsSync(join(model, "config.json"))) return say("the new model is there already");
+  const order = taskOrder(await world.world.tasks(world.trainSplit), 1, true);
+  const texts = await worldTexts(world, order.next(recipe.tokenizerTasks), 1);
+  initModelFolder(model, {
+    config: presetConfig(recipe.preset),
+    texts,
+    vocabularySize: recipe.vocabulary,
+    seed: 0,
+  });
+  const millions = (configParameterCount(readModelConfig(model)) / 1e6).toFixed(1);
   const { vocabularySize } = loadTokenizer(model);
-  say(`a new model of 0.1 million random parameters, and a tokenizer of ${vocabularySize} tokens`);
+  say(
+    `a new model of ${millions} million random parameters, and a tokenizer of ${vocabularySize} tokens`,
+  );
 }
 
 /** A short warm start on episodes of the scripted expert. */
 export async function warmUp(
+  recipe: Recipe,
   config: Config,
   world: ConfiguredWorld,
   { model: folder, warm }: QuickstartFolders,
@@ -65,17 +70,17 @@ export async function warmUp(
   const model = loadModel(folder);
   try {
     const order = taskOrder(await world.world.tasks(world.trainSplit), 2, true);
-    const tasks = order.next(RECIPE.expertEpisodes);
+    const tasks = order.next(recipe.expertEpisodes);
     const contextLength = model.config.maximumPositions;
     const episodes = await expertEpisodes({
       ...{ config, world, chat, tasks, seed: 0, contextLength },
-      slips: RECIPE.slips,
-      wanders: RECIPE.wanders,
+      slips: recipe.slips,
+      wanders: recipe.wanders,
     });
     const result = await fineTune(model, episodes.flatMap(examplesOfEverything), {
       epochs: 1,
-      lr: RECIPE.learningRate,
-      batchSize: RECIPE.batchSize,
+      lr: recipe.learningRate,
+      batchSize: recipe.batchSize,
       weightDecay: 0,
       seed: 0,
       onUpdate: ({ update, updates, loss }) => progress(update / updates, loss),
@@ -94,16 +99,12 @@ export async function warmUp(
 
 /** The model in rooms that no training has seen. */
 export async function inUnseenRooms(
+  recipe: Recipe,
   config: Config,
   world: ConfiguredWorld,
   folder: string,
 ): Promise<readonly Trajectory[]> {
-  const player = openPlayer(config, folder);
-  try {
-    const tasks = chosenTasks(await world.world.tasks(world.valSplit), RECIPE.evaluationTasks);
-    const { all } = await evaluate({ config, world, player, tasks });
-    return all;
-  } finally {
-    await player.close();
-  }
+  const tasks = chosenTasks(await world.world.tasks(world.valSplit), recipe.evaluationTasks);
+  const { all } = await evaluateModel(folder, { config, world, tasks });
+  return all;
 }

@@ -4,6 +4,7 @@
  *
  * Penalties give numbers up to 0. What belongs to a turn is given for each turn.
  */
+import { wordsOf } from "../../agents/index.ts";
 import { isValidTurn, isWellFormed, type Turn, type ValidityRule } from "../../rollout/index.ts";
 import { type RewardComponent, rewardFunction } from "../component.ts";
 
@@ -128,8 +129,4 @@ function planOf({ parts }: Turn): string | undefined {
 
 function share<Item>(items: readonly Item[], holds: (item: Item) => boolean): number {
   return items.length === 0 ? 0 : items.filter(holds).length / items.length;
-}
-
-function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }

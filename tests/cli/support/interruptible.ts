@@ -1,0 +1,16 @@
+/**
+ * @file A process whose work is interrupted: `patient` work ends when it is asked to, `stubborn` never.
+ */
+import { once } from "node:events";
+import { interruptible } from "../../../src/cli/interrupt.ts";
+
+const work = async (signal: AbortSignal) => {
+  // Something that keeps the process alive, as a server or a computation does.
+  const alive = setInterval(() => {}, 1000);
+  console.log("working");
+  await once(signal, "abort");
+  if (process.argv[2] === "stubborn") await new Promise(() => {});
+  clearInterval(alive);
+  return "saved";
+};
+console.log(await interruptible(work, () => console.log("finishing")));

@@ -1,0 +1,19 @@
+/**
+ * @file `openmanus-rl start` with numbers so small that all of it takes seconds: a script that takes the
+ * command's words.
+ */
+import { RECIPE } from "../../../src/cli/quickstart/recipe.ts";
+import { startCommand } from "../../../src/cli/start.ts";
+
+const { run } = startCommand({
+  ...RECIPE,
+  tokenizerTasks: 10,
+  vocabulary: 400,
+  expertEpisodes: 12,
+  evaluationTasks: 4,
+  iterations: 2,
+});
+process.exitCode = await run([
+  ...["env.max_steps=12", "env.rollout.n=2", "data.train_batch_size=2", "trainer.threads=1"],
+  ...process.argv.slice(2),
+]);
