@@ -21,13 +21,19 @@ import type { TrainedModel, UpdateOptions, UpdateResult } from "./optimize.ts";
 import { inPrecision, logprobTolerance, type PassSettings } from "./pass-settings.ts";
 import { overTrainedTokens, type PackedRows, packRows, put, taken } from "./tokens.ts";
 
-/** Log-probabilities of the trained tokens [tokens], 0 elsewhere. */
-export function batchLogprobs(model: Model, batch: Batch, settings: PassSettings): Float64Array {
+/** Log-probabilities of the trained tokens [tokens] of all rows or of some, 0 elsewhere. */
+export function batchLogprobs(
+  model: Model,
+  batch: Batch,
+  settings: PassSettings,
+  members?: readonly number[],
+): Float64Array {
   return overTrainedTokens(
     batch,
     model.device,
     settings.tokensPerPass,
     (rows) => outputsOf(model, rows, settings, { entropy: false }).logprobs,
+    members,
   );
 }
 

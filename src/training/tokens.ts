@@ -97,17 +97,18 @@ export function allRows({ rows }: TokenRows): number[] {
 }
 
 /**
- * What a model says of the trained tokens [tokens], 0 elsewhere, without gradients: `compute` gives
- * a number for each of them [trained].
+ * What a model says of the trained tokens [tokens] of some rows, 0 elsewhere, without gradients:
+ * `compute` gives a number for each of them [trained].
  */
 export function overTrainedTokens(
   batch: TokenRows,
   device: Device,
   tokensPerPass: number,
   compute: (rows: PackedRows) => Tensor,
+  members: readonly number[] = allRows(batch),
 ): Float64Array {
   const result = new Float64Array(batch.ids.length);
-  for (const pass of passesOf(batch, allRows(batch), tokensPerPass))
+  for (const pass of passesOf(batch, members, tokensPerPass))
     tidy(() =>
       noGrad(() => {
         const rows = packRows(batch, pass, device);

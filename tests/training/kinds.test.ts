@@ -106,6 +106,23 @@ describe("precision and memory", () => {
   });
 });
 
+it("trusting the recorded log-probabilities: nearly the same run, and some are checked", async () => {
+  const several = "actor_rollout_ref.actor.ppo_mini_batch_size=4";
+  const computed = await trained(several);
+  const trusted = await trained(several, "algorithm.rollout_correction.bypass_mode=True");
+  const weights = (model: string | undefined) => {
+    const loaded = loadModel(model!);
+    const all = weightsOf({ ...loaded, trainable: loaded.parameters });
+    loaded.dispose();
+    return all;
+  };
+  expect(
+    largestDifference(weights(trusted.result.model), weights(computed.result.model)),
+  ).toBeLessThan(1e-3);
+  for (const line of trusted.metrics)
+    expect(line["training/rollout_logprob_diff_max"]).toBeGreaterThan(0);
+});
+
 it("weights and moments in files: the same run, and no file is left", async () => {
   const own = [
     "algorithm.adv_estimator=gae",

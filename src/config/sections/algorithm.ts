@@ -90,5 +90,9 @@ export const algorithm = section({
       "Importance weights between the rollout's and the trainer's log-probabilities.",
     ),
     rollout_is_threshold: setting(positive.default(2), "The largest weight."),
+    bypass_mode: setting(
+      z.boolean().default(false),
+      "Whether updates start from the log-probabilities that the rollout recorded, in place of computing them again: here they are the same to rounding, which some rows are still checked for. Saves a forward pass over the batch.",
+    ),
   }),
 });

@@ -3,11 +3,14 @@
  */
 
 /**
- * Qwen's pattern: contractions, words with one leading space or sign, single digits, runs of other
- * signs, line breaks, spaces. Written for the Oniguruma library that Python's tokenizers use.
+ * Qwen's pattern but for numbers: contractions, words with one leading space or sign, up to three digits
+ * with one leading space, runs of other signs, line breaks, spaces. With its space, the number of
+ * "drawer 12" is one token right behind the name: a small model copies it at a glance, where a space of
+ * its own in between took it twice the training. Written for the Oniguruma library that Python's
+ * tokenizers use.
  */
 export const WORD_PATTERN =
-  "'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|" +
+  "'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+| ?\\p{N}{1,3}|" +
   " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 /** The same for JavaScript, whose \s is another set of characters. */
