@@ -36,7 +36,7 @@ export const model: Command = {
     "  --config FOLDER         the sizes of another model instead of a preset's",
     "  --family NAME           qwen2 (the default), qwen3, llama or mistral",
     "  --text FILE…            what the tokenizer learns from, UTF-8",
-    "  env.…=…                 a world, set as for train, whose words the tokenizer learns",
+    "  env.…=…, --world FILE   a world, set as for train, whose words the tokenizer learns; FILE is YAML",
     "  --tasks N               of so many training tasks (300)",
     "  --vocabulary N          tokens at most (the preset's unless said)",
     "  --seed N                of the weights (0 unless said)",
@@ -62,16 +62,18 @@ async function init(given: readonly string[]): Promise<number> {
       config: { type: "string" },
       family: { type: "string" },
       text: { type: "string", multiple: true, default: [] },
+      world: { type: "string", multiple: true, default: [] },
       tasks: { type: "string", default: "300" },
       vocabulary: { type: "string" },
       seed: { type: "string", default: "0" },
       dtype: { type: "string", default: "float32" },
     },
   );
-  const world = given.filter(isOverride);
+  const world = { files: values.world, overrides: given.filter(isOverride) };
+  const hasWorld = world.files.length + world.overrides.length > 0;
   const [folder, ...more] = words;
   if (folder === undefined) throw new UsageError("init takes the folder of the new model.");
-  if (values.text.length === 0 && world.length === 0)
+  if (values.text.length === 0 && !hasWorld)
     throw new UsageError(
       "init needs --text FILE, or a world (env.env_name=NAME): the tokenizer is learned from it.",
     );
@@ -89,7 +91,7 @@ async function init(given: readonly string[]): Promise<number> {
     // "--text a b" gives b as a word of its own.
     texts: [
       ...[...values.text, ...more].map(readText),
-      ...(world.length > 0 ? await textsOfWorld(world, whole(values.tasks, "tasks")) : []),
+      ...(hasWorld ? await textsOfWorld(world, whole(values.tasks, "tasks")) : []),
     ],
     vocabularySize,
     seed: whole(values.seed, "seed"),
@@ -103,10 +105,13 @@ async function init(given: readonly string[]): Promise<number> {
   return 0;
 }
 
-async function textsOfWorld(settings: readonly string[], tasks: number): Promise<string[]> {
+async function textsOfWorld(
+  settings: { files: readonly string[]; overrides: readonly string[] },
+  tasks: number,
+): Promise<string[]> {
   const { openConfiguredWorld } = await import("../evaluation/index.ts");
   const { taskOrder, worldTexts } = await import("../training/index.ts");
-  const opened = await openConfiguredWorld(resolveConfig({ overrides: settings }).config);
+  const opened = await openConfiguredWorld(resolveConfig(settings).config);
   try {
     const order = taskOrder(await opened.world.tasks(opened.trainSplit), 0, true);
     return await worldTexts(opened, order.next(tasks), 0);

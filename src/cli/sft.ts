@@ -3,6 +3,7 @@
  */
 import { type Config, isOverride, resolveConfig } from "../config/index.ts";
 import {
+  type ConfiguredWorld,
   chosenTasks,
   evaluate,
   openConfiguredWorld,
@@ -132,8 +133,11 @@ async function run(config: Config, wishes: SftWishes): Promise<number> {
       seed: wishes.seed,
       validation,
       checkpointing: config.actor_rollout_ref.model.enable_gradient_checkpointing,
-      onUpdate: (now) =>
-        line.show(`update ${now.update} of ${now.updates}, loss ${now.loss.toFixed(3)}`),
+      onUpdate: (now) => {
+        const text = `update ${now.update} of ${now.updates}, loss ${now.loss.toFixed(3)}`;
+        if (process.stderr.isTTY) line.show(text);
+        else if (now.update % Math.ceil(now.updates / 20) === 0) console.log(text);
+      },
       onEpoch: (epoch, validationLoss) => {
         line.clear();
         const shown =
@@ -158,7 +162,7 @@ async function run(config: Config, wishes: SftWishes): Promise<number> {
 
 async function fromExperts(
   config: Config,
-  world: Awaited<ReturnType<typeof openConfiguredWorld>>,
+  world: ConfiguredWorld,
   chat: Chat,
   contextLength: number,
   { episodes, seed, slips, everything }: SftWishes,
@@ -172,7 +176,7 @@ async function fromExperts(
 
 async function showSuccess(
   config: Config,
-  world: Awaited<ReturnType<typeof openConfiguredWorld>>,
+  world: ConfiguredWorld,
   wishes: SftWishes,
 ): Promise<void> {
   const player = openPlayer(config, wishes.out);

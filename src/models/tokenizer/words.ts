@@ -4,9 +4,8 @@
 
 /**
  * Qwen's pattern but for numbers: contractions, words with one leading space or sign, up to three digits
- * with one leading space, runs of other signs, line breaks, spaces. With its space, the number of
- * "drawer 12" is one token right behind the name: a small model copies it at a glance, where a space of
- * its own in between took it twice the training. Written for the Oniguruma library that Python's
+ * with one leading space, runs of other signs, line breaks, spaces. "drawer 12" is two tokens, not four:
+ * worlds that number their things have an eighth fewer. Written for the Oniguruma library that Python's
  * tokenizers use.
  */
 export const WORD_PATTERN =

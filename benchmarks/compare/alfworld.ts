@@ -1,0 +1,21 @@
+/**
+ * @file ALFWorld's real games, reduced: the start of examples/alfworld, and a twentieth of its training.
+ */
+import type { Comparison } from "./comparison.ts";
+
+export const alfworld: Comparison = {
+  name: "alfworld",
+  title: "ALFWorld, from the same start",
+  split: "100 held-out games",
+  withScore: false,
+  algorithms: ["PPO", "RLOO", "GRPO", "GiGPO", "GiGPO with std"],
+  tasks: 100,
+  agent: "examples/alfworld/agent.yaml",
+  model: ["--preset", "mini", "--tasks", "400", "--vocabulary", "1024"],
+  warmUp: [],
+  training: [
+    ...["--config", "examples/alfworld/gigpo.yaml"],
+    ...["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=32"],
+    ...["trainer.total_epochs=20", "trainer.test_freq=10", "trainer.save_freq=-1"],
+  ],
+};

@@ -1,0 +1,87 @@
+/**
+ * @file What of a run is kept in the repository: a line per validation, small enough to be committed,
+ * enough to draw curves and make tables again.
+ */
+import { execFileSync } from "node:child_process";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { readMetrics } from "../../src/monitoring/index.ts";
+
+/** The first line of a file of results: what was run, where. */
+export interface About {
+  /** For pictures: "ALFWorld, 3 seeds". */
+  readonly title: string;
+  /** The tasks of its validations, in words. */
+  readonly split: string;
+  /** Whether purchases have scores. */
+  readonly withScore: boolean;
+  readonly command: string;
+  readonly date: string;
+  readonly commit: string;
+  readonly machine: string;
+  readonly agent: string;
+  readonly model: readonly string[];
+  readonly warmUp: readonly string[];
+  readonly training: readonly string[];
+}
+
+/** A validation of a run. */
+export interface Measured {
+  readonly algorithm: string;
+  readonly seed: number;
+  readonly step: number;
+  readonly episodes: number;
+  /** Tokens that the policy sampled. */
+  readonly tokens: number;
+  /** Of training, validations left out. */
+  readonly minutes: number;
+  readonly tasks: number;
+  readonly success: number;
+  readonly score: number;
+  readonly valid: number;
+  readonly turns: number;
+  readonly types: Readonly<Record<string, number>>;
+  /** Of the policy on its own episodes, per token; not before the first iteration. */
+  readonly entropy?: number;
+}
+
+export function measuredOf(folder: string, of: Pick<Measured, "algorithm" | "seed" | "tasks">) {
+  const lines: Measured[] = [];
+  let seconds = 0;
+  for (const { step, metrics } of readMetrics(join(folder, "metrics.jsonl"))) {
+    seconds += (metrics["timing_s/step"] ?? 0) - (metrics["timing_s/testing"] ?? 0);
+    const success = metrics["val/success_rate"];
+    if (success === undefined) continue;
+    const types: Record<string, number> = {};
+    for (const [name, value] of Object.entries(metrics)) {
+      const type = /^val\/(.+)_success_rate$/.exec(name)?.[1];
+      if (type !== undefined) types[type] = round(value);
+    }
+    const entropy = metrics["actor/entropy"] ?? metrics["actor/entropy_loss"];
+    lines.push({
+      ...of,
+      step,
+      episodes: metrics["training/episodes"] ?? 0,
+      tokens: metrics["training/tokens"] ?? 0,
+      minutes: round(seconds / 60),
+      success: round(success),
+      score: round(metrics["val/score"] ?? 0),
+      valid: round(metrics["val/valid_action_ratio"] ?? 0),
+      turns: round(metrics["val-aux/num_turns/mean"] ?? 0),
+      types,
+      ...(entropy !== undefined && { entropy: round(entropy) }),
+    });
+  }
+  return lines;
+}
+
+export function commit(): string {
+  return execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+}
+
+export function machine(): string {
+  const all = cpus();
+  return `${all.length} cores, ${all[0]?.model ?? "unknown"}`;
+}
+
+const round = (value: number) => Number(value.toFixed(4));

@@ -1,0 +1,88 @@
+/**
+ * @file Tables of a comparison, in Markdown: success of the last validations, pooled over seeds.
+ */
+import { wilson } from "../../src/evaluation/index.ts";
+import type { Measured } from "./digest.ts";
+
+/** The runs of an algorithm, seed by seed, each with its validations in their order. */
+export function runsOf(lines: readonly Measured[], algorithm: string): Measured[][] {
+  const own = lines.filter((line) => line.algorithm === algorithm);
+  return [...new Set(own.map(({ seed }) => seed))].map((seed) =>
+    own.filter((line) => line.seed === seed),
+  );
+}
+
+export function algorithmsOf(lines: readonly Measured[]): string[] {
+  return [...new Set(lines.map(({ algorithm }) => algorithm))];
+}
+
+/** Base after SFT first, then a row per algorithm; the last validation of each of its seeds. */
+export function successTable(lines: readonly Measured[], withScore: boolean): string {
+  const before = lines.filter(({ step }) => step === 0);
+  const rows = algorithmsOf(lines).map((algorithm) => {
+    const last = runsOf(lines, algorithm).map((run) => run.at(-1)!);
+    return row(algorithm, last, withScore);
+  });
+  const head = ["", "seeds", "success", "95 % interval", "each seed"];
+  const more = withScore ? ["score"] : [];
+  const figures = ["valid actions", "turns", "episodes", "minutes"];
+  return table(
+    [...head, ...more, ...figures],
+    [...(before.length > 0 ? [row("after SFT", before, withScore)] : []), ...rows],
+  );
+}
+
+/** Success by kind of task, pooled over seeds. */
+export function typeTable(lines: readonly Measured[]): string {
+  const types = [...new Set(lines.flatMap((line) => Object.keys(line.types)))].sort();
+  const row = (name: string, some: readonly Measured[]) => [
+    name,
+    ...types.map((type) => percent(mean(some.map((line) => line.types[type] ?? Number.NaN)))),
+  ];
+  return table(
+    ["", ...types.map((type) => `\`${type}\``)],
+    [
+      row(
+        "after SFT",
+        lines.filter(({ step }) => step === 0),
+      ),
+      ...algorithmsOf(lines).map((name) =>
+        row(
+          name,
+          runsOf(lines, name).map((run) => run.at(-1)!),
+        ),
+      ),
+    ],
+  );
+}
+
+function row(name: string, some: readonly Measured[], withScore: boolean): string[] {
+  const episodes = some.reduce((sum, { tasks }) => sum + tasks, 0);
+  const won = some.reduce((sum, { tasks, success }) => sum + Math.round(tasks * success), 0);
+  const { low, high } = wilson(won, episodes);
+  return [
+    name,
+    `${some.length}`,
+    `**${percent(won / episodes)}**`,
+    `${percent(low)} to ${percent(high)}`,
+    some.map(({ success }) => percent(success)).join(", "),
+    ...(withScore ? [mean(some.map(({ score }) => score)).toFixed(3)] : []),
+    percent(mean(some.map(({ valid }) => valid))),
+    mean(some.map(({ turns }) => turns)).toFixed(1),
+    `${Math.round(mean(some.map((line) => line.episodes)))}`,
+    mean(some.map(({ minutes }) => minutes)).toFixed(1),
+  ];
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map((_, i) => (i === 0 ? "---" : "---:"))), ...rows.map(line)].join(
+    "\n",
+  );
+}
+
+export const percent = (share: number): string =>
+  Number.isNaN(share) ? "–" : `${(100 * share).toFixed(1)} %`;
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
