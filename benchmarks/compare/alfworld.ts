@@ -12,7 +12,10 @@ export const alfworld: Comparison = {
   tasks: 100,
   agent: "examples/alfworld/agent.yaml",
   model: ["--preset", "mini", "--tasks", "400", "--vocabulary", "1024"],
-  warmUp: [],
+  warmUp: [
+    ...["--everything", "--episodes", "16000", "--epochs", "1", "--batch", "3", "--lr", "2e-3"],
+    ...["--slips", "0.05", "--holdout", "0"],
+  ],
   training: [
     ...["--config", "examples/alfworld/gigpo.yaml"],
     ...["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=32"],

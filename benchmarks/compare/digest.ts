@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { readMetrics } from "../../src/monitoring/index.ts";
+import type { Comparison } from "./comparison.ts";
 
 /** The first line of a file of results: what was run, where. */
 export interface About {
@@ -19,10 +20,8 @@ export interface About {
   readonly date: string;
   readonly commit: string;
   readonly machine: string;
-  readonly agent: string;
-  readonly model: readonly string[];
-  readonly warmUp: readonly string[];
-  readonly training: readonly string[];
+  /** How a comparison's runs were made; a single run's command says it. */
+  readonly made?: Pick<Comparison, "agent" | "model" | "warmUp" | "training">;
 }
 
 /** A validation of a run. */

@@ -43,7 +43,7 @@ async function compare(comparison: Comparison): Promise<void> {
     date: new Date().toISOString().slice(0, 10),
     commit: commit(),
     machine: machine(),
-    ...{ agent, model, warmUp, training },
+    made: { agent, model, warmUp, training },
   };
   if (!existsSync(folders.model)) {
     say("a new model");

@@ -19,30 +19,17 @@ const { values } = parseArgs({
 });
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const folderOf = (name: string) => join(values.folder, name);
-const [model, rooms, warm, run] = [
-  ...[folderOf("model"), folderOf("rooms")],
-  ...[folderOf("warm"), folderOf("run")],
-] as const;
+const [model, warm, run] = [folderOf("model"), folderOf("warm"), folderOf("run")];
 const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
 
 step(model, [
   ...["model", "init", model, "--preset", "mini", "--vocabulary", "1024"],
   ...["--world", here("agent.yaml"), "--tasks", "400"],
 ]);
-const lessons = [
-  ...["--everything", "--epochs", "1", "--batch", "4", "--lr", "2e-3"],
-  ...["--slips", "0.05", "--holdout", "0"],
-];
-// First small rooms of our own, in which it is easier to learn to look and to copy.
-step(rooms, [
-  ...["sft", ...agent, ...lessons, "--out", rooms, "--episodes", "8000"],
-  ...["env.env_name=household", "env.options.difficulty=easy"],
-  ...["env.options.receptacles=6", "env.options.objects=12"],
-  `actor_rollout_ref.model.path=${model}`,
-]);
 step(warm, [
-  ...["sft", ...agent, ...lessons, "--out", warm, "--episodes", "10000"],
-  `actor_rollout_ref.model.path=${rooms}`,
+  ...["sft", ...agent, "--out", warm, "--everything", "--episodes", "16000", "--epochs", "1"],
+  ...["--batch", "3", "--lr", "2e-3", "--slips", "0.05", "--holdout", "0"],
+  `actor_rollout_ref.model.path=${model}`,
 ]);
 step(undefined, [
   ...["train", ...agent, "--config", here("gigpo.yaml")],
