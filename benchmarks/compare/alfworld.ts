@@ -19,6 +19,6 @@ export const alfworld: Comparison = {
   training: [
     ...["--config", "examples/alfworld/gigpo.yaml"],
     ...["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=32"],
-    ...["trainer.total_epochs=15", "trainer.test_freq=15", "trainer.save_freq=-1"],
+    ...["trainer.total_epochs=12", "trainer.test_freq=6", "trainer.save_freq=-1"],
   ],
 };

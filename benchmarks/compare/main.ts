@@ -59,13 +59,17 @@ async function compare(comparison: Comparison): Promise<void> {
   const chosen = ALGORITHMS.filter((one) => algorithms.includes(one.name));
   // Seed by seed: when time runs out, every algorithm has as many runs.
   const jobs = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1).flatMap((seed) =>
-    chosen.map((algorithm) => async () => {
+    chosen.map((algorithm, place) => async () => {
       const folder = folders.run(algorithm.name, seed);
       if (existsSync(join(folder, "report.html"))) return;
       say(`${algorithm.name}, seed ${seed}`);
       const path = `actor_rollout_ref.model.path=${folders.warm}`;
-      const place = `trainer.default_local_dir=${folder}`;
-      const own = [path, place, `trainer.seed=${seed}`, "trainer.keep_trajectories=False"];
+      const target = `trainer.default_local_dir=${folder}`;
+      const own = [
+        ...[path, target, `trainer.seed=${seed}`, "trainer.keep_trajectories=False"],
+        // The start is the same for all: one run measures it.
+        `trainer.val_before_train=${seed === 1 && place === 0 ? "True" : "False"}`,
+      ];
       const words = ["train", "--preset", "small-model", "--config", agent, ...training];
       await run([...words, ...algorithm.settings, ...own], `${folder}.log`, 1);
       store(folders.run, about, comparison);

@@ -40,12 +40,15 @@ function pictures({ name, about, lines }: Results): string[] {
     { key: "episodes", label: "training episodes" },
     { key: "minutes", label: "minutes of training" },
   ] as const;
+  const start = lines.filter(({ step }) => step === 0).slice(0, 1);
   return axes.map(({ key, label }) => {
     const file = `${name}-${key}.svg`;
     const series = algorithmsOf(lines).map((algorithm) => ({
       name: algorithm,
       runs: runsOf(lines, algorithm).map((run) =>
-        run.map((line): Point => ({ x: line[key], y: line.success })),
+        [...start, ...run.filter(({ step }) => step > 0)].map(
+          (line): Point => ({ x: line[key], y: line.success }),
+        ),
       ),
     }));
     const picture = {
