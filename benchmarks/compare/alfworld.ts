@@ -8,7 +8,7 @@ export const alfworld: Comparison = {
   title: "ALFWorld, from the same start",
   split: "100 held-out games",
   withScore: false,
-  algorithms: ["PPO", "RLOO", "GRPO", "GiGPO", "GiGPO with std"],
+  algorithms: ["PPO", "RLOO", "GRPO", "GiGPO", "GiGPO with std", "GiGPO by state"],
   tasks: 100,
   agent: "examples/alfworld/agent.yaml",
   model: ["--preset", "mini", "--tasks", "400", "--vocabulary", "1024"],
@@ -18,7 +18,7 @@ export const alfworld: Comparison = {
   ],
   training: [
     ...["--config", "examples/alfworld/gigpo.yaml"],
-    ...["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=32"],
+    ...["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=64"],
     ...["trainer.total_epochs=12", "trainer.test_freq=6", "trainer.save_freq=-1"],
   ],
 };

@@ -19,9 +19,16 @@ export const ALGORITHMS: readonly Algorithm[] = [
   },
   { name: "RLOO", settings: ["algorithm.adv_estimator=rloo"] },
   { name: "GRPO", settings: ["algorithm.adv_estimator=grpo"] },
-  { name: "GiGPO", settings: ["algorithm.adv_estimator=gigpo"] },
-  {
-    name: "GiGPO with std",
-    settings: ["algorithm.adv_estimator=gigpo", "algorithm.gigpo.mode=mean_std_norm"],
-  },
+  { name: "GiGPO", settings: gigpo("mean_norm", "observation") },
+  { name: "GiGPO with std", settings: gigpo("mean_std_norm", "observation") },
+  // Steps after an action that changed nothing are taken for the state before it.
+  { name: "GiGPO by state", settings: gigpo("mean_norm", "state") },
 ];
+
+function gigpo(mode: string, anchors: string): string[] {
+  return [
+    "algorithm.adv_estimator=gigpo",
+    `algorithm.gigpo.mode=${mode}`,
+    `algorithm.gigpo.anchors=${anchors}`,
+  ];
+}

@@ -25,7 +25,7 @@ export function successTable(lines: readonly Measured[], withScore: boolean): st
   });
   const head = ["", "seeds", "success", "95 % interval", "each seed"];
   const more = withScore ? ["score"] : [];
-  const figures = ["valid actions", "turns", "episodes", "minutes"];
+  const figures = ["valid actions", "turns", "episodes", "sampled tokens", "minutes"];
   return table(
     [...head, ...more, ...figures],
     [...(before.length > 0 ? [row("after SFT", before, withScore)] : []), ...rows],
@@ -70,6 +70,7 @@ function row(name: string, some: readonly Measured[], withScore: boolean): strin
     percent(mean(some.map(({ valid }) => valid))),
     mean(some.map(({ turns }) => turns)).toFixed(1),
     `${Math.round(mean(some.map((line) => line.episodes)))}`,
+    thousands(mean(some.map(({ tokens }) => tokens))),
     mean(some.map(({ minutes }) => minutes)).toFixed(1),
   ];
 }
@@ -83,6 +84,8 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 export const percent = (share: number): string =>
   Number.isNaN(share) ? "–" : `${(100 * share).toFixed(1)} %`;
+
+const thousands = (count: number): string => `${Math.round(count / 1000)} k`;
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;

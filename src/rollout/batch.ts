@@ -55,14 +55,34 @@ export function isValidTurn(turn: Turn, rule: ValidityRule): boolean {
   return rule === "admissible" ? admissible : formed && admissible;
 }
 
+/**
+ * By what steps are taken for the same state: by what the agent is told, or by where it is. An action that
+ * the world does not know changes nothing, so the step after it has the state of the step before, though
+ * what the agent is told ("Nothing happens.") is the same everywhere.
+ */
+export type AnchorRule = "observation" | "state";
+
+/** The anchor of each turn of an episode. */
+export function anchorsOf(turns: readonly Turn[], rule: AnchorRule): string[] {
+  const anchors: string[] = [];
+  for (const [i, { anchor }] of turns.entries()) {
+    const before = turns[i - 1];
+    const stays = rule === "state" && before !== undefined && !isValidTurn(before, "admissible");
+    anchors.push(stays ? anchors[i - 1]! : anchor);
+  }
+  return anchors;
+}
+
 export interface BatchOptions {
   /** Default "both". */
   readonly validity?: ValidityRule;
+  /** Default "observation". */
+  readonly anchors?: AnchorRule;
 }
 
 export function packTrajectories(
   trajectories: readonly Trajectory[],
-  { validity = "both" }: BatchOptions = {},
+  { validity = "both", anchors: anchorRule = "observation" }: BatchOptions = {},
 ): Batch {
   const idle = trajectories.find(({ turns }) => turns.length === 0);
   if (idle)
@@ -91,7 +111,7 @@ export function packTrajectories(
   const column = () => new Int32Array(segmentCount);
   const segments = { row: column(), start: column(), end: column() };
   const of = { trajectory: column(), turn: column() };
-  const anchors: string[] = [];
+  const anchors = trajectories.flatMap(({ turns }) => anchorsOf(turns, anchorRule));
   const rewards = new Float64Array(segmentCount);
   const valid = new Uint8Array(segmentCount);
 
@@ -118,7 +138,6 @@ export function packTrajectories(
         segments.end[segment] = at;
         of.trajectory[segment] = trajectory;
         of.turn[segment] = number++;
-        anchors.push(turn.anchor);
         rewards[segment] = turn.reward;
         valid[segment] = isValidTurn(turn, validity) ? 1 : 0;
         segment++;

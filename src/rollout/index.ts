@@ -3,6 +3,8 @@
  */
 export { accountOf, mergeAccounts, type RolloutAccount } from "./account.ts";
 export {
+  type AnchorRule,
+  anchorsOf,
   type Batch,
   type BatchOptions,
   isValidTurn,

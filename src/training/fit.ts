@@ -124,7 +124,10 @@ export async function fit(options: FitOptions): Promise<FitResult> {
     const [usable = 0] = ranks.sum([episodes.trajectories.length]);
     for (const alarm of guards.played(collection.account, usable))
       say(`iteration ${step}: ${alarm}`);
-    const batch = packTrajectories(episodes.trajectories, { validity: config.env.validity });
+    const batch = packTrajectories(episodes.trajectories, {
+      validity: config.env.validity,
+      anchors: config.algorithm.gigpo.anchors,
+    });
     checkBatch(batch, workers.actor.model.config.vocabularySize);
 
     // Log-probabilities before the update, the reference's, the critic's values.

@@ -5,6 +5,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { createAgent } from "../../src/agents/index.ts";
 import {
+  anchorsOf,
   type Batch,
   BatchError,
   checkBatch,
@@ -49,6 +50,28 @@ describe("a batch", () => {
       ]);
       expect([...rows.mask.subarray(from, to)]).toEqual(mask);
     }
+    expect(segments.anchors).toHaveLength(segments.row.length);
+  });
+
+  it("has anchors by observation, or by state: an action that changed nothing leaves it", () => {
+    const turn = (anchor: string, admissible?: boolean, action: string | null = "go") =>
+      ({ anchor, action, problems: [], ...(admissible !== undefined && { admissible }) }) as never;
+    const turns = [
+      ...[turn("shelf", false), turn("nothing", false), turn("nothing", true)],
+      ...[turn("table", undefined, null), turn("?"), turn("sink")],
+    ];
+    const told = ["shelf", "nothing", "nothing", "table", "?", "sink"];
+    expect(anchorsOf(turns, "observation")).toEqual(told);
+    expect(anchorsOf(turns, "state")).toEqual([
+      ...["shelf", "shelf", "shelf"],
+      ...["table", "table", "sink"],
+    ]);
+    const [first, ...others] = all.conversation;
+    const stuck = { ...first!, turns: first!.turns.map((one) => ({ ...one, admissible: false })) };
+    const { segments } = packTrajectories([stuck, ...others], { anchors: "state" });
+    expect(segments.anchors.slice(0, stuck.turns.length)).toEqual(
+      stuck.turns.map(() => stuck.turns[0]!.anchor),
+    );
     expect(segments.anchors).toHaveLength(segments.row.length);
   });
 

@@ -56,6 +56,10 @@ export const algorithm = section({
       z.enum(["rows", "trajectories"]).default("rows"),
       "Whether group statistics count an episode once per step (the reference) or once (the paper).",
     ),
+    anchors: setting(
+      z.enum(["observation", "state"]).default("observation"),
+      "Which steps are taken for the same state (hgpo, too): those with equal observations (the reference), or, after an action that the world does not know and that so changed nothing, the state before it.",
+    ),
     enable_similarity: setting(
       z.boolean().default(false),
       "Whether nearly equal observations form a step group, too.",
