@@ -11,7 +11,7 @@ export const webshop: Comparison = {
   algorithms: ["PPO", "GRPO", "GiGPO"],
   tasks: 100,
   agent: "benchmarks/compare/webshop.yaml",
-  model: ["--preset", "mini", "--tasks", "400", "--vocabulary", "1536"],
+  model: ["--preset", "mini", "--matching", "--tasks", "400", "--vocabulary", "1536"],
   warmUp: [
     ...["--everything", "--episodes", "4000", "--epochs", "1", "--batch", "2", "--lr", "2e-3"],
     ...["--slips", "0.05", "--holdout", "0"],

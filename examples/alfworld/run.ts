@@ -23,7 +23,7 @@ const [model, warm, run] = [folderOf("model"), folderOf("warm"), folderOf("run")
 const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
 
 step(model, [
-  ...["model", "init", model, "--preset", "mini", "--vocabulary", "1024"],
+  ...["model", "init", model, "--preset", "mini", "--matching", "--vocabulary", "1024"],
   ...["--world", here("agent.yaml"), "--tasks", "400"],
 ]);
 step(warm, [

@@ -40,6 +40,8 @@ export const model: Command = {
     "  --tasks N               of so many training tasks (300)",
     "  --vocabulary N          tokens at most (the preset's unless said)",
     "  --seed N                of the weights (0 unless said)",
+    "  --matching              attention begins by looking at equal tokens: a small model learns to look",
+    "                          names up in what was said before in half the training",
     "  --dtype NAME            of the weights on disk: float32 (the default), bfloat16 or float16",
     "  --json                  info: one JSON object on standard output",
     "",
@@ -66,6 +68,7 @@ async function init(given: readonly string[]): Promise<number> {
       tasks: { type: "string", default: "300" },
       vocabulary: { type: "string" },
       seed: { type: "string", default: "0" },
+      matching: { type: "boolean", default: false },
       dtype: { type: "string", default: "float32" },
     },
   );
@@ -95,6 +98,7 @@ async function init(given: readonly string[]): Promise<number> {
     ],
     vocabularySize,
     seed: whole(values.seed, "seed"),
+    matching: values.matching,
     dtype: oneOf(values.dtype, DTYPES, "dtype"),
   });
   console.log(report(describeModel(folder)));

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { type Dtype, Generator } from "../torch/index.ts";
 import { ModelFileError } from "./checkpoint/errors.ts";
 import type { ModelConfig } from "./config/model-config.ts";
+import { startMatching } from "./decoder/matching.ts";
 import { newModel } from "./decoder/model.ts";
 import { saveModel } from "./folder.ts";
 import { loadTokenizer } from "./tokenizer/files.ts";
@@ -21,6 +22,8 @@ export interface InitOptions {
   seed: number;
   /** Dtype on disk. Default: float32. */
   dtype?: Dtype;
+  /** Whether attention begins by matching (matching.ts); random unless said. */
+  matching?: boolean;
 }
 
 /** Makes a model folder that transformers can read, where there was nothing; gives its config. */
@@ -50,6 +53,7 @@ export function initModelFolder(folder: string, options: InitOptions): ModelConf
     };
     const model = newModel(own, new Generator(seed));
     try {
+      if (options.matching) startMatching(model);
       saveModel(model, folder, { tokenizerFolder, dtype });
     } finally {
       model.dispose();
