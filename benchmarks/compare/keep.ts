@@ -1,7 +1,7 @@
 /**
- * @file Keeps what one run measured, as comparisons are kept:
+ * @file Keeps what some runs measured, as comparisons are kept:
  *
- *   npx tsx benchmarks/compare/keep.ts RUN NAME --title TEXT --split TEXT --command TEXT
+ *   npx tsx benchmarks/compare/keep.ts NAME FOLDER=LABEL … --title TEXT --split TEXT --command TEXT
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,23 +18,23 @@ const { values, positionals } = parseArgs({
     command: { type: "string" },
   },
 });
-const [run, name] = positionals;
+const [name, ...runs] = positionals;
 const { title, split, command } = values;
-if (!run || !name || !title || !split || !command) {
-  console.error("Usage: keep.ts RUN NAME --title TEXT --split TEXT --command TEXT");
+if (!name || runs.length === 0 || !title || !split || !command) {
+  console.error("Usage: keep.ts NAME FOLDER=LABEL … --title TEXT --split TEXT --command TEXT");
   process.exitCode = 2;
 } else {
-  const config = parse(readFileSync(join(run, "config.yaml"), "utf8"));
   const about: About = {
     ...{ title, split, command, withScore: false },
     date: new Date().toISOString().slice(0, 10),
     commit: commit(),
     machine: machine(),
   };
-  const lines = measuredOf(run, {
-    algorithm: config.algorithm.adv_estimator,
-    seed: config.trainer.seed,
-    tasks: config.data.val_batch_size,
+  const lines = runs.flatMap((run) => {
+    const [folder, algorithm] = run.split("=") as [string, string];
+    const config = parse(readFileSync(join(folder, "config.yaml"), "utf8"));
+    const tasks = config.data.val_batch_size;
+    return measuredOf(folder, { algorithm, seed: config.trainer.seed, tasks });
   });
   const folder = fileURLToPath(new URL("../results", import.meta.url));
   mkdirSync(folder, { recursive: true });
