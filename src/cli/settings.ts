@@ -8,7 +8,7 @@ import { optionsAndWords } from "./usage.ts";
 export function settingsAndOptions<Options extends NonNullable<ParseArgsConfig["options"]>>(
   given: readonly string[],
   expected: Options,
-) {
+): { settings: string[] } & ReturnType<typeof optionsAndWords<Options>> {
   const rest = given.filter((word) => !isOverride(word));
   return { settings: given.filter(isOverride), ...optionsAndWords(rest, expected) };
 }
