@@ -2,6 +2,7 @@
  * @file Keeps what some runs measured, as comparisons are kept:
  *
  *   npx tsx benchmarks/compare/keep.ts NAME FOLDER=LABEL … --title TEXT --split TEXT --command TEXT
+ *     [--commit HASH]
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,6 +17,7 @@ const { values, positionals } = parseArgs({
     title: { type: "string" },
     split: { type: "string" },
     command: { type: "string" },
+    commit: { type: "string", default: commit() },
   },
 });
 const [name, ...runs] = positionals;
@@ -27,7 +29,7 @@ if (!name || runs.length === 0 || !title || !split || !command) {
   const about: About = {
     ...{ title, split, command, withScore: false },
     date: new Date().toISOString().slice(0, 10),
-    commit: commit(),
+    commit: values.commit,
     machine: machine(),
   };
   const lines = runs.flatMap((run) => {

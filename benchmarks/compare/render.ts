@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { curveSvg, type Point } from "../../src/monitoring/index.ts";
 import type { About, Measured } from "./digest.ts";
-import { algorithmsOf, runsOf, successTable, typeTable } from "./tables.ts";
+import { algorithmsOf, runsOf, startOf, successTable, typeTable } from "./tables.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const RESULTS = join(ROOT, "benchmarks", "results");
@@ -40,7 +40,7 @@ function pictures({ name, about, lines }: Results): string[] {
     { key: "episodes", label: "training episodes" },
     { key: "minutes", label: "minutes of training" },
   ] as const;
-  const start = lines.filter(({ step }) => step === 0).slice(0, 1);
+  const start = startOf(lines);
   return axes.map(({ key, label }) => {
     const file = `${name}-${key}.svg`;
     const series = algorithmsOf(lines).map((algorithm) => ({

@@ -12,13 +12,18 @@ export function runsOf(lines: readonly Measured[], algorithm: string): Measured[
   );
 }
 
+/** The start, which all runs share: one measurement of it. */
+export function startOf(lines: readonly Measured[]): readonly Measured[] {
+  return lines.filter(({ step }) => step === 0).slice(0, 1);
+}
+
 export function algorithmsOf(lines: readonly Measured[]): string[] {
   return [...new Set(lines.map(({ algorithm }) => algorithm))];
 }
 
 /** Base after SFT first, then a row per algorithm; the last validation of each of its seeds. */
 export function successTable(lines: readonly Measured[], withScore: boolean): string {
-  const before = lines.filter(({ step }) => step === 0);
+  const before = startOf(lines);
   const rows = algorithmsOf(lines).map((algorithm) => {
     const last = runsOf(lines, algorithm).map((run) => run.at(-1)!);
     return row(algorithm, last, withScore);
@@ -42,10 +47,7 @@ export function typeTable(lines: readonly Measured[]): string {
   return table(
     ["", ...types.map((type) => `\`${type}\``)],
     [
-      row(
-        "after SFT",
-        lines.filter(({ step }) => step === 0),
-      ),
+      row("after SFT", startOf(lines)),
       ...algorithmsOf(lines).map((name) =>
         row(
           name,

@@ -39,6 +39,7 @@ export const model: Command = {
     "  env.…=…, --world FILE   a world, set as for train, whose words the tokenizer learns; FILE is YAML",
     "  --tasks N               of so many training tasks (300)",
     "  --vocabulary N          tokens at most (the preset's unless said)",
+    "  --numbers HOW           apart: digit by digit (the default), or joined: up to three with the space before",
     "  --seed N                of the weights (0 unless said)",
     "  --matching              attention begins by looking at equal tokens: a small model learns sooner to",
     "                          look names up in what was said before",
@@ -68,6 +69,7 @@ async function init(given: readonly string[]): Promise<number> {
       tasks: { type: "string", default: "300" },
       vocabulary: { type: "string" },
       seed: { type: "string", default: "0" },
+      numbers: { type: "string", default: "apart" },
       matching: { type: "boolean", default: false },
       dtype: { type: "string", default: "float32" },
     },
@@ -98,6 +100,7 @@ async function init(given: readonly string[]): Promise<number> {
     ],
     vocabularySize,
     seed: whole(values.seed, "seed"),
+    numbers: oneOf(values.numbers, ["apart", "joined"], "numbers"),
     matching: values.matching,
     dtype: oneOf(values.dtype, DTYPES, "dtype"),
   });

@@ -11,6 +11,7 @@ import { newModel } from "./decoder/model.ts";
 import { saveModel } from "./folder.ts";
 import { loadTokenizer } from "./tokenizer/files.ts";
 import { trainTokenizer, writeTokenizer } from "./tokenizer/train.ts";
+import type { Numbers } from "./tokenizer/words.ts";
 
 export interface InitOptions {
   /** Sizes and family. Vocabulary and special tokens become the tokenizer's. */
@@ -19,6 +20,8 @@ export interface InitOptions {
   texts: Iterable<string>;
   /** Tokens that it may have; a small text may give fewer. Default: the configuration's. */
   vocabularySize?: number;
+  /** How the tokenizer cuts numbers. Default: apart. */
+  numbers?: Numbers;
   seed: number;
   /** Dtype on disk. Default: float32. */
   dtype?: Dtype;
@@ -32,11 +35,12 @@ export function initModelFolder(folder: string, options: InitOptions): ModelConf
     config,
     texts,
     vocabularySize = config.vocabularySize,
+    numbers = "apart",
     seed,
     dtype = "float32",
   } = options;
   requireNew(folder);
-  const trained = trainTokenizer(texts, { vocabularySize });
+  const trained = trainTokenizer(texts, { vocabularySize, numbers });
   const parent = dirname(resolve(folder));
   mkdirSync(parent, { recursive: true });
   const tokenizerFolder = mkdtempSync(join(parent, ".tokenizer-"));

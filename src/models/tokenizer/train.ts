@@ -9,7 +9,7 @@ import { TEMPLATE_FILE } from "./chat-template.ts";
 import { TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from "./files.ts";
 import { learnMerges, type Merges } from "./merges.ts";
 import { CHAT_TEMPLATE, END_OF_TEXT, SPECIAL_TOKENS, TURN_END } from "./own-template.ts";
-import { countWords, WORD_PATTERN } from "./words.ts";
+import { countWords, type Numbers, wordPattern } from "./words.ts";
 
 export interface TrainingOptions {
   /** All tokens: 256 bytes, merges, special tokens. A small text may not have enough pairs. */
@@ -18,10 +18,13 @@ export interface TrainingOptions {
   minimumCount?: number;
   /** The longest token, in bytes. Default: 32. */
   maximumTokenBytes?: number;
+  /** How numbers are cut. Default: apart. */
+  numbers?: Numbers;
 }
 
 /** What was learned; `writeTokenizer` makes files of it. */
 export interface TrainedTokenizer extends Merges {
+  numbers: Numbers;
   specialTokens: readonly string[];
   /** What the model's embedding needs: learned and special tokens. */
   vocabularySize: number;
@@ -30,7 +33,7 @@ export interface TrainedTokenizer extends Merges {
 /** Learns a tokenizer. The same texts give the same tokenizer, whatever their order. */
 export function trainTokenizer(
   texts: Iterable<string>,
-  { vocabularySize, minimumCount = 2, maximumTokenBytes = 32 }: TrainingOptions,
+  { vocabularySize, minimumCount = 2, maximumTokenBytes = 32, numbers = "apart" }: TrainingOptions,
 ): TrainedTokenizer {
   const least = 256 + SPECIAL_TOKENS.length;
   if (!Number.isInteger(vocabularySize) || vocabularySize < least || vocabularySize > 1_000_000)
@@ -38,11 +41,12 @@ export function trainTokenizer(
       `vocabularySize: expected an integer from ${least} (256 bytes and ${SPECIAL_TOKENS.length} ` +
         `special tokens) to 1000000, got ${vocabularySize}`,
     );
-  const counts = countWords(texts, SPECIAL_TOKENS);
+  const counts = countWords(texts, SPECIAL_TOKENS, numbers);
   const size = vocabularySize - SPECIAL_TOKENS.length;
   const learned = learnMerges(counts, { size, minimumCount, maximumTokenBytes });
   return {
     ...learned,
+    numbers,
     specialTokens: SPECIAL_TOKENS,
     vocabularySize: learned.vocabulary.length + SPECIAL_TOKENS.length,
   };
@@ -108,7 +112,7 @@ function tokenizerJson(trained: TrainedTokenizer): object {
   };
   const split = {
     type: "Split",
-    pattern: { Regex: WORD_PATTERN },
+    pattern: { Regex: wordPattern(trained.numbers) },
     behavior: "Isolated",
     invert: false,
   };

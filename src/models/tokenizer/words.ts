@@ -3,30 +3,46 @@
  */
 
 /**
- * Qwen's pattern but for numbers: contractions, words with one leading space or sign, up to three digits
- * with one leading space, runs of other signs, line breaks, spaces. "drawer 12" is two tokens, not four:
- * worlds that number their things have an eighth fewer. Written for the Oniguruma library that Python's
- * tokenizers use.
+ * How numbers are cut: digit by digit and apart from the space before (Qwen's way), or up to three digits
+ * joined with that space. "drawer 12" is four tokens, or two. Which is better a trial tells: in a maze,
+ * where positions are to be read, joined ones were learned much faster; in households, where the number
+ * behind a name is to be copied, apart.
  */
-export const WORD_PATTERN =
-  "'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+| ?\\p{N}{1,3}|" +
-  " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+export type Numbers = "apart" | "joined";
+
+const NUMBERS: Readonly<Record<Numbers, string>> = { apart: "\\p{N}", joined: " ?\\p{N}{1,3}" };
+
+/**
+ * Qwen's pattern: contractions, words with one leading space or sign, numbers, runs of other signs, line
+ * breaks, spaces. Written for the Oniguruma library that Python's tokenizers use.
+ */
+export function wordPattern(numbers: Numbers): string {
+  return (
+    `'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${NUMBERS[numbers]}|` +
+    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+  );
+}
 
 /** The same for JavaScript, whose \s is another set of characters. */
-const WORDS = new RegExp(
-  WORD_PATTERN.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}"),
-  "gu",
-);
+function wordsOf(numbers: Numbers): RegExp {
+  const pattern = wordPattern(numbers);
+  return new RegExp(
+    pattern.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}"),
+    "gu",
+  );
+}
 
 /** How often each word occurs. Special tokens are cut out: they are no words. */
 export function countWords(
   texts: Iterable<string>,
   specialTokens: readonly string[],
+  numbers: Numbers,
 ): Map<string, number> {
+  const words = wordsOf(numbers);
   const counts = new Map<string, number>();
   for (const text of texts)
     for (const part of withoutTokens(text, specialTokens))
-      for (const [word] of part.matchAll(WORDS)) counts.set(word, (counts.get(word) ?? 0) + 1);
+      for (const [word] of part.matchAll(words)) counts.set(word, (counts.get(word) ?? 0) + 1);
   return counts;
 }
 

@@ -97,7 +97,7 @@ export async function warmWalker(parent: string): Promise<string> {
   ]).flat();
   // As in runs.ts: small models need larger weights to begin with.
   const config = { ...presetConfig("tiny", { family: "qwen3" }), initializerRange: 0.08 };
-  initModelFolder(folder, { config, texts, vocabularySize: 400, seed: 1 });
+  initModelFolder(folder, { config, texts, vocabularySize: 400, numbers: "joined", seed: 1 });
   const model = loadModel(folder);
   try {
     const played = await walks(mazeConfig(folder, "unused"), folder, 120);
