@@ -56,7 +56,7 @@ export function curveSvg(picture: CurvePicture): string {
     height / 70,
   );
   const yTexts = yTicks.map((tick) => tickText(tick, y));
-  const left = 30 + Math.max(...yTexts.map(textWidth));
+  const left = 38 + Math.max(...yTexts.map(textWidth));
   const legend = legendRows(picture.series, left, width);
   const frame = {
     left,
