@@ -77,11 +77,15 @@ function row(name: string, some: readonly Measured[], withScore: boolean): strin
   ];
 }
 
+/** Aligned as the formatter wants it: the first column to the left, figures to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  return [line(head), line(head.map((_, i) => (i === 0 ? "---" : "---:"))), ...rows.map(line)].join(
-    "\n",
+  const widths = head.map((_, i) => Math.max(3, ...[head, ...rows].map((row) => row[i]!.length)));
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join(" | ")} |`;
+  const rule = widths.map((width, i) =>
+    i === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`,
   );
+  return [line(head), line(rule), ...rows.map(line)].join("\n");
 }
 
 export const percent = (share: number): string =>
