@@ -17,6 +17,11 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "60" },
   },
 });
+// Without the games the world "alfworld" would be played in built-in rooms: not what is wanted here.
+if (!process.env.ALFWORLD_DATA && !existsSync("data/alfworld")) {
+  console.error("No games: run `npx openmanus-rl data get alfworld`, or set ALFWORLD_DATA.");
+  process.exit(1);
+}
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const folderOf = (name: string) => join(values.folder, name);
 const [model, warm, run] = [folderOf("model"), folderOf("warm"), folderOf("run")];
