@@ -4,12 +4,12 @@
  *   npx tsx benchmarks/compare/keep.ts NAME FOLDER=LABEL … --title TEXT --split TEXT --command TEXT
  *     [--commit HASH]
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { type About, commit, machine, measuredOf } from "./digest.ts";
+import { writeResults } from "./results.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -38,9 +38,6 @@ if (!name || runs.length === 0 || !title || !split || !command) {
     const tasks = config.data.val_batch_size;
     return measuredOf(folder, { algorithm, seed: config.trainer.seed, tasks });
   });
-  const folder = fileURLToPath(new URL("../results", import.meta.url));
-  mkdirSync(folder, { recursive: true });
-  const text = [about, ...lines].map((line) => JSON.stringify(line)).join("\n");
-  writeFileSync(join(folder, `${name}.jsonl`), `${text}\n`);
+  writeResults({ name, about, lines });
   console.log(`${lines.length} validations in benchmarks/results/${name}.jsonl`);
 }

@@ -4,19 +4,18 @@
  * episodes; what validations measured goes to benchmarks/results/NAME.jsonl. What is there already is
  * not done again. `npm run results` makes tables and pictures of it.
  */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { alfworld } from "./alfworld.ts";
 import { ALGORITHMS } from "./algorithms.ts";
 import { type Comparison, foldersOf } from "./comparison.ts";
 import { type About, commit, type Measured, machine, measuredOf } from "./digest.ts";
 import { inParallel, run } from "./jobs.ts";
+import { writeResults } from "./results.ts";
 import { webshop } from "./webshop.ts";
 
 const COMPARISONS: readonly Comparison[] = [alfworld, webshop];
-const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -92,7 +91,5 @@ function store(
       if (existsSync(join(folder, "report.html")))
         lines.push(...measuredOf(folder, { algorithm: algorithm.name, seed, tasks }));
     }
-  mkdirSync(RESULTS, { recursive: true });
-  const text = [about, ...lines].map((line) => JSON.stringify(line)).join("\n");
-  writeFileSync(join(RESULTS, `compare-${name}.jsonl`), `${text}\n`);
+  writeResults({ name: `compare-${name}`, about, lines });
 }

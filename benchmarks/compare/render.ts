@@ -2,37 +2,16 @@
  * @file `npm run results`: tables and pictures of docs/results.md, from the files of benchmarks/results.
  * What stands between `<!-- made NAME -->` and `<!-- end -->` is made; the words around it are written.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { curveSvg, type Point } from "../../src/monitoring/index.ts";
-import type { About, Measured } from "./digest.ts";
+import { type Results, readResults } from "./results.ts";
 import { algorithmsOf, runsOf, startOf, successTable, typeTable } from "./tables.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const RESULTS = join(ROOT, "benchmarks", "results");
 const PAGE = join(ROOT, "docs", "results.md");
 const PICTURES = join(ROOT, "docs", "pictures");
-
-interface Results {
-  readonly name: string;
-  readonly about: About;
-  readonly lines: readonly Measured[];
-}
-
-function readResults(): Results[] {
-  if (!existsSync(RESULTS)) return [];
-  return readdirSync(RESULTS)
-    .filter((file) => file.endsWith(".jsonl"))
-    .sort()
-    .map((file) => {
-      const [about, ...lines] = readFileSync(join(RESULTS, file), "utf8")
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => JSON.parse(line));
-      return { name: file.replace(/\.jsonl$/, ""), about, lines };
-    });
-}
 
 /** Success over episodes and over minutes, a curve per algorithm, the range of its seeds shaded. */
 function pictures({ name, about, lines }: Results): string[] {

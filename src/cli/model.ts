@@ -2,7 +2,7 @@
  * @file `openmanus-rl model init|info`: new model folders, and what is in one.
  */
 import { readFileSync } from "node:fs";
-import { isOverride, resolveConfig } from "../config/index.ts";
+import { resolveConfig } from "../config/index.ts";
 import {
   describeModel,
   type Family,
@@ -16,6 +16,7 @@ import {
 } from "../models/index.ts";
 import type { Dtype } from "../torch/index.ts";
 import type { Command } from "./main.ts";
+import { settingsAndOptions } from "./settings.ts";
 import { optionsAndWords, UsageError } from "./usage.ts";
 
 const FAMILIES: readonly Family[] = ["qwen2", "qwen3", "llama", "mistral"];
@@ -58,23 +59,20 @@ export const model: Command = {
 };
 
 async function init(given: readonly string[]): Promise<number> {
-  const { values, words } = optionsAndWords(
-    given.filter((word) => !isOverride(word)),
-    {
-      preset: { type: "string" },
-      config: { type: "string" },
-      family: { type: "string" },
-      text: { type: "string", multiple: true, default: [] },
-      world: { type: "string", multiple: true, default: [] },
-      tasks: { type: "string", default: "300" },
-      vocabulary: { type: "string" },
-      seed: { type: "string", default: "0" },
-      numbers: { type: "string", default: "apart" },
-      matching: { type: "boolean", default: false },
-      dtype: { type: "string", default: "float32" },
-    },
-  );
-  const world = { files: values.world, overrides: given.filter(isOverride) };
+  const { settings, values, words } = settingsAndOptions(given, {
+    preset: { type: "string" },
+    config: { type: "string" },
+    family: { type: "string" },
+    text: { type: "string", multiple: true, default: [] },
+    world: { type: "string", multiple: true, default: [] },
+    tasks: { type: "string", default: "300" },
+    vocabulary: { type: "string" },
+    seed: { type: "string", default: "0" },
+    numbers: { type: "string", default: "apart" },
+    matching: { type: "boolean", default: false },
+    dtype: { type: "string", default: "float32" },
+  });
+  const world = { files: values.world, overrides: settings };
   const hasWorld = world.files.length + world.overrides.length > 0;
   const [folder, ...more] = words;
   if (folder === undefined) throw new UsageError("init takes the folder of the new model.");

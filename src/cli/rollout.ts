@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Task, World, WorldDefinition } from "../environments/index.ts";
-import { type SuccessTable, successReport, successTable } from "../evaluation/index.ts";
+import { type SuccessTable, successReport, successTable, worldFacts } from "../evaluation/index.ts";
 import { ModelFileError } from "../models/index.ts";
 import {
   type Collection,
@@ -23,7 +23,7 @@ import { ROLLOUT_HELP, type RolloutOptions, rolloutOptions } from "./rollout-opt
 import { openRolloutPlayer, type RolloutPlayer } from "./rollout-player.ts";
 import { rolloutProgress } from "./rollout-progress.ts";
 import { UsageError } from "./usage.ts";
-import { opened, worldFacts } from "./world.ts";
+import { opened } from "./world.ts";
 
 export const rollout: Command = {
   help: ROLLOUT_HELP,

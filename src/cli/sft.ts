@@ -1,13 +1,12 @@
 /**
  * @file `openmanus-rl sft`: a model learns from episodes before it learns by itself.
  */
-import { type Config, isOverride, resolveConfig } from "../config/index.ts";
+import { type Config, resolveConfig } from "../config/index.ts";
 import {
   type ConfiguredWorld,
   chosenTasks,
-  evaluate,
+  evaluateModel,
   openConfiguredWorld,
-  openPlayer,
   requireModelFolder,
   SETTINGS_FILE,
   settingsNote,
@@ -23,7 +22,8 @@ import {
   taskOrder,
 } from "../training/index.ts";
 import type { Command } from "./main.ts";
-import { optionsAndWords, UsageError } from "./usage.ts";
+import { settingsAndOptions } from "./settings.ts";
+import { UsageError } from "./usage.ts";
 import { progressLine } from "./world.ts";
 
 export const sft: Command = {
@@ -53,30 +53,27 @@ export const sft: Command = {
     "           actor_rollout_ref.model.path=models/new env.env_name=household",
   ].join("\n"),
   async run(given) {
-    const { values, words } = optionsAndWords(
-      given.filter((word) => !isOverride(word)),
-      {
-        preset: { type: "string" },
-        config: { type: "string", multiple: true, default: [] },
-        out: { type: "string" },
-        episodes: { type: "string", default: "100" },
-        data: { type: "string" },
-        slips: { type: "string", default: "0.1" },
-        everything: { type: "boolean", default: false },
-        epochs: { type: "string", default: "10" },
-        lr: { type: "string", default: "1e-3" },
-        batch: { type: "string", default: "8" },
-        holdout: { type: "string" },
-        evaluate: { type: "string", default: "0" },
-        seed: { type: "string", default: "0" },
-      },
-    );
+    const { settings, values, words } = settingsAndOptions(given, {
+      preset: { type: "string" },
+      config: { type: "string", multiple: true, default: [] },
+      out: { type: "string" },
+      episodes: { type: "string", default: "100" },
+      data: { type: "string" },
+      slips: { type: "string", default: "0.1" },
+      everything: { type: "boolean", default: false },
+      epochs: { type: "string", default: "10" },
+      lr: { type: "string", default: "1e-3" },
+      batch: { type: "string", default: "8" },
+      holdout: { type: "string" },
+      evaluate: { type: "string", default: "0" },
+      seed: { type: "string", default: "0" },
+    });
     if (words.length > 0) throw new UsageError(`sft takes no "${words[0]}".`);
     if (values.out === undefined) throw new UsageError("sft needs --out FOLDER.");
     const { config } = resolveConfig({
       preset: values.preset,
       files: values.config,
-      overrides: given.filter(isOverride),
+      overrides: settings,
     });
     return await run(config, {
       out: values.out,
@@ -179,15 +176,10 @@ async function showSuccess(
   world: ConfiguredWorld,
   wishes: SftWishes,
 ): Promise<void> {
-  const player = openPlayer(config, wishes.out);
-  try {
-    const tasks = chosenTasks(await world.world.tasks(world.valSplit), wishes.evaluate);
-    const { all } = await evaluate({ config, world, player, tasks });
-    const won = all.filter((trajectory) => trajectory.won).length;
-    console.log(`${world.valSplit}: ${won} of ${all.length} tasks solved`);
-  } finally {
-    await player.close();
-  }
+  const tasks = chosenTasks(await world.world.tasks(world.valSplit), wishes.evaluate);
+  const { all } = await evaluateModel(wishes.out, { config, world, tasks });
+  const won = all.filter((trajectory) => trajectory.won).length;
+  console.log(`${world.valSplit}: ${won} of ${all.length} tasks solved`);
 }
 
 function number(name: string, value: string, least: number): number {

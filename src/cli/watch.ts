@@ -2,8 +2,12 @@
  * @file A trained model plays one task, for somebody to watch.
  */
 import type { Task, World, WorldDefinition } from "../environments/index.ts";
-import { configForModel, evaluateModel, requireModelFolder } from "../evaluation/index.ts";
-import { worldFacts } from "./world.ts";
+import {
+  configForModel,
+  evaluateModel,
+  requireModelFolder,
+  worldFacts,
+} from "../evaluation/index.ts";
 
 export interface Watched {
   readonly definition: WorldDefinition;

@@ -2,7 +2,6 @@
  * @file What the commands about worlds share: `NAME key=value …` on the command line, and progress.
  */
 import { findWorld, openWorld, type World, type WorldDefinition } from "../environments/index.ts";
-import type { WorldFacts } from "../rollout/index.ts";
 import { UsageError } from "./usage.ts";
 
 /** The name comes first, then options of the world as key=value, and what else the command takes. */
@@ -29,12 +28,6 @@ export async function opened(
 ): Promise<{ definition: WorldDefinition; world: World }> {
   const definition = await findWorld(name);
   return { definition, world: await openWorld(definition, options) };
-}
-
-/** What an agent is told about the world that it acts in. */
-export function worldFacts(definition: WorldDefinition, { tools }: World): WorldFacts {
-  const { name, summary, briefing = summary } = definition;
-  return { name, summary: briefing, tools };
 }
 
 /** A line that is written over on a terminal, and nothing elsewhere. */

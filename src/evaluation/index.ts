@@ -26,6 +26,7 @@ export {
   SETTINGS_FILE,
   settingsNote,
   settingsOf,
+  worldFacts,
 } from "./setting.ts";
 export {
   type EpisodeFacts,

@@ -6,7 +6,7 @@ import { type Agent, replyFormat } from "../agents/index.ts";
 import { type Config, ConfigError } from "../config/index.ts";
 import { createEngine, type Engine, type SamplingOptions } from "../generation/index.ts";
 import type { Chat, Model } from "../models/index.ts";
-import { modelPolicy, type Policy } from "../rollout/index.ts";
+import { demandedBesideAction, modelPolicy, type Policy } from "../rollout/index.ts";
 import { summarizerOf } from "./asking.ts";
 import { agentOf } from "./setting.ts";
 
@@ -53,12 +53,11 @@ export function createModelAgent(config: Config, model: Model, chat: Chat): Mode
 
 /** Before anything is opened, in the words of settings; a policy would say it later in others. */
 function requireConstrainable({ env }: Config): void {
-  const { fields, actionField } = replyFormat(env.format);
-  const other = fields.find((field) => field.name !== actionField && !field.optional);
-  if (other)
+  const other = demandedBesideAction(replyFormat(env.format));
+  if (other !== undefined)
     throw new ConfigError(
       `actor_rollout_ref.rollout.constrain=True lets the agent say only its action, but env.format=` +
-        `${env.format} also demands "${other.name}"; use env.format=action, or do not constrain`,
+        `${env.format} also demands "${other}"; use env.format=action, or do not constrain`,
     );
 }
 

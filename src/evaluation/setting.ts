@@ -20,6 +20,7 @@ import {
   type Task,
   type TaskSet,
   type World,
+  type WorldDefinition,
 } from "../environments/index.ts";
 import type { EpisodeLimits, WorldFacts } from "../rollout/index.ts";
 import { HELD_OUT, withHeldOut } from "./held-out.ts";
@@ -44,15 +45,17 @@ export async function openConfiguredWorld({ env, data }: Config): Promise<Config
   const world = data.held_out > 0 ? withHeldOut(opened, trainSplit, data.held_out) : opened;
   return {
     world,
-    about: {
-      name: definition.name,
-      summary: definition.briefing ?? definition.summary,
-      tools: world.tools,
-    },
+    about: worldFacts(definition, world),
     turns: env.max_steps ?? definition.maximumSteps,
     trainSplit,
     valSplit: env.val_split ?? (data.held_out > 0 ? HELD_OUT : (second ?? first!)),
   };
+}
+
+/** What an agent is told about the world that it acts in. */
+export function worldFacts(definition: WorldDefinition, { tools }: World): WorldFacts {
+  const { name, summary, briefing = summary } = definition;
+  return { name, summary: briefing, tools };
 }
 
 /** The agent that a configuration describes. `summarize` is who writes summaries, where it wants them. */

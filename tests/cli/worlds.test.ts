@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { completions } from "../../src/cli/play.ts";
-import { opened, worldFacts } from "../../src/cli/world.ts";
+import { opened } from "../../src/cli/world.ts";
 import { resolveConfig } from "../../src/config/index.ts";
-import { openConfiguredWorld } from "../../src/evaluation/index.ts";
+import { openConfiguredWorld, worldFacts } from "../../src/evaluation/index.ts";
 
 let out: string[];
 let errors: string[];

@@ -46,13 +46,18 @@ export function modelPolicy(options: ModelPolicyOptions): Policy {
 }
 
 /** Constrained replies hold an action and nothing else: a format that demands more would refuse them. */
-function requireOnlyAction({ name, fields, actionField }: ReplyFormat): void {
-  const other = fields.find((field) => field.name !== actionField && !field.optional);
-  if (other)
+function requireOnlyAction(format: ReplyFormat): void {
+  const other = demandedBesideAction(format);
+  if (other !== undefined)
     throw new RangeError(
-      `a constrained policy says only its action, but the format "${name}" also demands ` +
-        `"${other.name}"; use a format without such fields (action, tools)`,
+      `a constrained policy says only its action, but the format "${format.name}" also demands ` +
+        `"${other}"; use a format without such fields (action, tools)`,
     );
+}
+
+/** A field that a format demands beside the action, if there is one: its replies cannot be constrained. */
+export function demandedBesideAction({ fields, actionField }: ReplyFormat): string | undefined {
+  return fields.find((field) => field.name !== actionField && !field.optional)?.name;
 }
 
 /** Undefined where the world knows no actions, or some have blanks that only the model can fill in. */
