@@ -114,12 +114,16 @@ async function textsOfWorld(
   settings: { files: readonly string[]; overrides: readonly string[] },
   tasks: number,
 ): Promise<string[]> {
-  const { openConfiguredWorld } = await import("../evaluation/index.ts");
+  const { agentOf, openConfiguredWorld } = await import("../evaluation/index.ts");
   const { taskOrder, worldTexts } = await import("../training/index.ts");
-  const opened = await openConfiguredWorld(resolveConfig(settings).config);
+  const { config } = resolveConfig(settings);
+  const { format } = agentOf(config);
+  const opened = await openConfiguredWorld(config);
   try {
     const order = taskOrder(await opened.world.tasks(opened.trainSplit), 0, true);
-    return await worldTexts(opened, order.next(tasks), 0);
+    const texts = await worldTexts(opened, order.next(tasks), 0, format);
+    // Before every text the template says whose it is: frequent words, too.
+    return texts.flatMap((text) => ["user\n", "assistant\n", text]);
   } finally {
     await opened.world.close?.();
   }

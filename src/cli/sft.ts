@@ -5,13 +5,14 @@ import { type Config, resolveConfig } from "../config/index.ts";
 import {
   type ConfiguredWorld,
   chosenTasks,
+  createModelAgent,
   evaluateModel,
   openConfiguredWorld,
   requireModelFolder,
   SETTINGS_FILE,
   settingsNote,
 } from "../evaluation/index.ts";
-import { type Chat, loadChat, loadModel, saveModel } from "../models/index.ts";
+import { type Chat, loadChat, loadModel, type Model, saveModel } from "../models/index.ts";
 import {
   type Example,
   examplesOf,
@@ -40,6 +41,8 @@ export const sft: Command = {
     "  --data FILE       instead: trajectories or chats (.jsonl, .parquet), or a folder of trajectories",
     "  --slips X         share of turns in which the expert does something wrong and goes on (0.1): the",
     "                    model learns to go on after a mistake, and not the mistake",
+    "  --corrected X     instead of slips: the model itself acts in this share of turns, and the expert goes",
+    "                    on from there; for a model that has learned the form already",
     "  --everything      what the world says is learned, too: for a model from nothing, which has to learn",
     "                    the world's language",
     "  --epochs N        passes over them (10)",
@@ -60,6 +63,7 @@ export const sft: Command = {
       episodes: { type: "string", default: "100" },
       data: { type: "string" },
       slips: { type: "string", default: "0.1" },
+      corrected: { type: "string", default: "0" },
       everything: { type: "boolean", default: false },
       epochs: { type: "string", default: "10" },
       lr: { type: "string", default: "1e-3" },
@@ -79,10 +83,8 @@ export const sft: Command = {
       out: values.out,
       data: values.data,
       episodes: number("episodes", values.episodes, 1),
-      slips:
-        Number(values.slips) >= 0 && Number(values.slips) < 1
-          ? Number(values.slips)
-          : wrong("slips", values.slips),
+      slips: share("slips", values.slips),
+      corrected: share("corrected", values.corrected),
       everything: values.everything,
       epochs: number("epochs", values.epochs, 1),
       lr: Number(values.lr) > 0 ? Number(values.lr) : wrong("lr", values.lr),
@@ -99,6 +101,7 @@ interface SftWishes {
   data: string | undefined;
   episodes: number;
   slips: number;
+  corrected: number;
   everything: boolean;
   epochs: number;
   lr: number;
@@ -116,7 +119,7 @@ async function run(config: Config, wishes: SftWishes): Promise<number> {
   try {
     const examples =
       wishes.data === undefined
-        ? await fromExperts(config, world, chat, model.config.maximumPositions, wishes)
+        ? await fromExperts(config, world, { model, chat }, wishes)
         : await readExamples(wishes.data, chat);
     const held = wishes.holdout ?? Math.min(50, Math.floor(examples.length / 10));
     const validation = examples.slice(examples.length - held);
@@ -160,15 +163,30 @@ async function run(config: Config, wishes: SftWishes): Promise<number> {
 async function fromExperts(
   config: Config,
   world: ConfiguredWorld,
-  chat: Chat,
-  contextLength: number,
-  { episodes, seed, slips, everything }: SftWishes,
+  { model, chat }: { model: Model; chat: Chat },
+  { episodes, seed, slips, corrected, everything }: SftWishes,
 ): Promise<Example[]> {
   const order = taskOrder(await world.world.tasks(world.trainSplit), seed, true);
   const tasks = order.next(episodes);
-  const won = await expertEpisodes({ config, world, chat, tasks, seed, slips, contextLength });
-  console.log(`the expert solved ${won.length} of ${tasks.length} tasks`);
-  return won.flatMap(everything ? examplesOfEverything : examplesOf);
+  const contextLength = model.config.maximumPositions;
+  const common = { config, world, chat, tasks, seed, contextLength };
+  const examples = everything ? examplesOfEverything : examplesOf;
+  if (corrected === 0) {
+    const won = await expertEpisodes({ ...common, slips });
+    console.log(`the expert solved ${won.length} of ${tasks.length} tasks`);
+    return won.flatMap(examples);
+  }
+  const { engine, policy } = createModelAgent(config, model, chat);
+  try {
+    const { temperature, top_k, top_p } = config.actor_rollout_ref.rollout;
+    const student = { policy: policy({ temperature, top_k, top_p }), share: corrected };
+    const played = await expertEpisodes({ ...common, student });
+    const won = played.filter((trajectory) => trajectory.won).length;
+    console.log(`model and expert solved ${won} of ${tasks.length} tasks`);
+    return played.flatMap(examples);
+  } finally {
+    await engine.close();
+  }
 }
 
 async function showSuccess(
@@ -180,6 +198,11 @@ async function showSuccess(
   const { all } = await evaluateModel(wishes.out, { config, world, tasks });
   const won = all.filter((trajectory) => trajectory.won).length;
   console.log(`${world.valSplit}: ${won} of ${all.length} tasks solved`);
+}
+
+function share(name: string, value: string): number {
+  const parsed = Number(value);
+  return parsed >= 0 && parsed < 1 ? parsed : wrong(name, value);
 }
 
 function number(name: string, value: string, least: number): number {

@@ -128,6 +128,8 @@ export interface Expert {
    * Absent: the expert cannot go on from there.
    */
   acted?(action: string): void;
+  /** Why it said what it said last, in a line: what formats with a thought write down. */
+  thought?(): string;
 }
 
 /** A function that a world offers to agents, as prompts describe it. */

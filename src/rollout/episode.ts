@@ -183,7 +183,7 @@ async function replyOf(policy: Policy, request: ReplyRequest): Promise<SampledRe
   if (logprobs.length !== ids.length || sampledLogprobs.length !== ids.length)
     throw new PolicyError(`the policy gave ${ids.length} ids and ${logprobs.length} logprobs`);
   const text = policy.chat.tokenizer.decode(ids, { skipSpecialTokens: true });
-  const source = retokenized ? "retokenized" : policy.source;
+  const source = retokenized ? "retokenized" : (completion.source ?? policy.source);
   return { ids, logprobs, sampledLogprobs, text, finish, weightsVersion, source };
 }
 

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineWorld } from "../define.ts";
+import { EXPLORERS, type ExplorerKind } from "./explorer/explorer.ts";
 import { DIFFICULTIES, type DifficultyName } from "./household/difficulty.ts";
 import { TASK_TYPES, type TaskType } from "./tasks.ts";
 
@@ -18,6 +19,15 @@ const winReward = {
   kind: "number",
   default: 10,
   about: "the reward of the step that solves the task",
+} as const;
+
+const expert = {
+  kind: "text",
+  choices: EXPLORERS,
+  default: "whimsical",
+  about:
+    "how the expert explores: whimsical looks into places that are equally likely in an order of its " +
+    "own; orderly as the room lists them, by what texts say alone (for agents that are shown no commands)",
 } as const;
 
 const roomOptions = {
@@ -75,11 +85,12 @@ export const household = defineWorld({
   briefing: BRIEFING,
   maximumSteps: 50,
   types: TASK_TYPES,
-  options: { types, winReward, ...roomOptions },
+  options: { types, winReward, expert, ...roomOptions },
   open: async (options) =>
     (await import("./household/world.ts")).householdWorld("household", {
       ...options,
       difficulty: options.difficulty as DifficultyName,
+      expert: options.expert as ExplorerKind,
       types: (options.types as readonly TaskType[] | undefined) ?? TASK_TYPES,
     }),
 });
@@ -103,6 +114,7 @@ export const alfworld = defineWorld({
     },
     types,
     winReward,
+    expert,
     ...roomOptions,
   },
   async open({ data = dataFolder(), ...options }) {
@@ -110,13 +122,18 @@ export const alfworld = defineWorld({
     if (data !== "builtin") {
       const { alfworldWorld } = await import("./world.ts");
       const { openLibrary } = await import("./library.ts");
-      const wishes = { types: chosen, winReward: options.winReward };
+      const wishes = {
+        types: chosen,
+        winReward: options.winReward,
+        expert: options.expert as ExplorerKind,
+      };
       return alfworldWorld("alfworld", await openLibrary(data), wishes);
     }
     const { householdWorld } = await import("./household/world.ts");
     return householdWorld("alfworld", {
       ...options,
       difficulty: options.difficulty as DifficultyName,
+      expert: options.expert as ExplorerKind,
       types: chosen ?? TASK_TYPES,
     });
   },

@@ -6,7 +6,7 @@ import { requireSplit, taskSet } from "../tasks.ts";
 import { keepingRecent } from "./cache.ts";
 import { GameEnvironment } from "./environment.ts";
 import { naming } from "./errors.ts";
-import { explorer } from "./explorer/explorer.ts";
+import { type ExplorerKind, explorer } from "./explorer/explorer.ts";
 import { learnPlaces, NO_PLACES, type Places } from "./explorer/places.ts";
 import type { Game } from "./game.ts";
 import { gameOf } from "./game-file.ts";
@@ -21,12 +21,13 @@ const LESSONS = 100;
 export interface AlfworldOptions {
   readonly types: readonly TaskType[] | undefined;
   readonly winReward: number;
+  readonly expert: ExplorerKind;
 }
 
 export function alfworldWorld(
   name: string,
   library: Library,
-  { types, winReward }: AlfworldOptions,
+  { types, winReward, expert }: AlfworldOptions,
 ): World<LocalEnvironment> {
   const entries = types
     ? library.entries.filter(({ type }) => type !== undefined && types.includes(type))
@@ -67,7 +68,7 @@ export function alfworldWorld(
     environment: () => new GameEnvironment({ name, gameOf: (task) => game(task.id), winReward }),
     expert(seed) {
       places ??= lessons();
-      return explorer(seed, places);
+      return explorer(seed, places, expert);
     },
     solution: (task) => library.read(task.id).walkthrough,
   };

@@ -23,15 +23,17 @@ export interface ReplyRequest {
   readonly signal: AbortSignal;
 }
 
+export type ReplySource = "policy" | "scripted";
+
 export interface Policy {
   readonly chat: Chat;
   /** Tokens that fit into the model, prompt and reply together. */
   readonly contextLength: number;
   /** Tokens of one reply at most. */
   readonly replyTokens: number;
-  /** Where the ids of replies come from. */
-  readonly source: "policy" | "scripted";
-  reply(request: ReplyRequest): Promise<Completion>;
+  /** Where the ids of replies come from, unless one says otherwise. */
+  readonly source: ReplySource;
+  reply(request: ReplyRequest): Promise<Completion & { readonly source?: ReplySource }>;
   /** The episode is over: gives back what was kept for it. */
   end(episode: string): void;
 }

@@ -4,6 +4,7 @@
  */
 import type { ReplyFormat } from "../../agents/index.ts";
 import { type Expert, type Observation, seededRandom } from "../../environments/index.ts";
+import type { Completion } from "../../generation/index.ts";
 import type { Chat } from "../../models/index.ts";
 import type { Policy } from "./policy.ts";
 
@@ -12,6 +13,8 @@ export type ExpertWords = (
   observation: Observation,
   action: string,
   turn: number,
+  /** Why, if the expert says that. */
+  thought: string | undefined,
 ) => Readonly<Record<string, string>>;
 
 export interface ScriptedPolicyOptions {
@@ -20,7 +23,7 @@ export interface ScriptedPolicyOptions {
   /** A new expert for one episode. */
   readonly expert: (episode: string) => Expert;
   readonly contextLength?: number;
-  /** Default: the shortest words that make the reply well-formed. */
+  /** Default: the expert's thought, or the shortest words that make the reply well-formed. */
   readonly words?: ExpertWords;
   /**
    * The share of turns in which it slips: does what is not admissible there, where the world knows,
@@ -68,25 +71,35 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
         wanted.set(episode, action);
         action = mistake;
       }
-      const text = format.write(action, words(observation, action, turn));
-      const all = [...chat.tokenizer.encodePlain(text), chat.endOfTurnId];
-      const ids = all.slice(0, maximumTokens);
-      const unknown = ids.map(() => Number.NaN);
-      return {
-        ids,
-        logprobs: unknown,
-        sampledLogprobs: unknown,
-        finish: signal.aborted ? "abort" : ids.length < all.length ? "length" : "stop",
-        stop: ids.length < all.length ? null : chat.endOfTurnId,
-        cachedTokens: 0,
-        weightsVersion: 0,
-        retokenized: false,
-      };
+      const text = format.write(action, words(observation, action, turn, expert.thought?.()));
+      return expertReply(chat, text, maximumTokens, signal);
     },
     end(episode) {
       experts.delete(episode);
       wanted.delete(episode);
     },
+  };
+}
+
+/** A text as what a policy says. */
+export function expertReply(
+  chat: Chat,
+  text: string,
+  maximumTokens: number,
+  signal: AbortSignal,
+): Completion {
+  const all = [...chat.tokenizer.encodePlain(text), chat.endOfTurnId];
+  const ids = all.slice(0, maximumTokens);
+  const unknown = ids.map(() => Number.NaN);
+  return {
+    ids,
+    logprobs: unknown,
+    sampledLogprobs: unknown,
+    finish: signal.aborted ? "abort" : ids.length < all.length ? "length" : "stop",
+    stop: ids.length < all.length ? null : chat.endOfTurnId,
+    cachedTokens: 0,
+    weightsVersion: 0,
+    retokenized: false,
   };
 }
 
@@ -112,14 +125,15 @@ function slips(share: number, seed: number) {
   };
 }
 
-function fewWords(format: ReplyFormat): ExpertWords {
+/** What an expert thought, where the format asks for something besides the action, or next to nothing. */
+export function fewWords(format: ReplyFormat): ExpertWords {
   const others = format.fields.filter(
     ({ name, optional }) => name !== format.actionField && !optional,
   );
-  return (_, action, turn) =>
+  return (_, action, turn, thought = `next: ${action}`) =>
     Object.fromEntries(
       others
         .filter(({ withHistory }) => !withHistory || turn > 0)
-        .map(({ name, withHistory }) => [name, withHistory ? `step ${turn}` : `next: ${action}`]),
+        .map(({ name, withHistory }) => [name, withHistory ? `step ${turn}` : thought]),
     );
 }

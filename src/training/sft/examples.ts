@@ -19,7 +19,8 @@ export interface Example {
 
 /**
  * The rows of a trajectory: one, or one per turn. What the agent said is learned, but for replies that
- * could not be read or whose action the world did not know.
+ * could not be read or whose action the world did not know. Where a model acted beside an expert, what the
+ * expert said is learned.
  */
 export function examplesOf(trajectory: Trajectory): Example[] {
   return rowsOf(trajectory, 0);
@@ -35,11 +36,13 @@ export function examplesOfEverything(trajectory: Trajectory): Example[] {
 
 function rowsOf({ context, turns }: Trajectory, ofWorld: 0 | 1): Example[] {
   const rows = context === "conversation" ? [turns] : turns.map((turn) => [turn]);
+  const hasExpert = turns.some(({ reply }) => reply.source === "scripted");
   return rows.map((row) => {
     const ids: number[] = [];
     const mask: number[] = [];
     for (const { promptIds, reply, problems, admissible } of row) {
-      const ofAgent = problems.length === 0 && admissible !== false ? 1 : 0;
+      const isRight = problems.length === 0 && admissible !== false;
+      const ofAgent = isRight && (reply.source === "scripted" || !hasExpert) ? 1 : 0;
       ids.push(...promptIds, ...reply.ids);
       mask.push(...promptIds.map(() => ofWorld), ...reply.ids.map(() => ofAgent));
     }

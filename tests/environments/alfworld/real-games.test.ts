@@ -38,7 +38,11 @@ describe.skipIf(skipRealGames)("the real games", () => {
 
   beforeAll(async () => {
     library = await openLibrary(REAL_GAMES);
-    world = alfworldWorld("alfworld", library, { types: undefined, winReward: 10 });
+    world = alfworldWorld("alfworld", library, {
+      types: undefined,
+      winReward: 10,
+      expert: "whimsical",
+    });
   }, 120_000);
 
   it("are all there, by split and kind", async () => {

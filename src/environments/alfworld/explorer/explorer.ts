@@ -6,24 +6,39 @@ import type { Expert, Observation } from "../../environment.ts";
 import { seededRandom } from "../../random.ts";
 import { Memory, type Seen } from "./memory.ts";
 import { classOf, NO_PLACES, type Places } from "./places.ts";
+import { type Intent, thoughtOf } from "./thought.ts";
 import { readWish, type Wish } from "./wish.ts";
 
 /** The appliance for each treatment, by the rules of the game. */
 const APPLIANCES = { clean: "sinkbasin", heat: "microwave", cool: "fridge" } as const;
 
-export function explorer(seed: number, places: Places = NO_PLACES): Expert {
+/**
+ * whimsical: looks into places that are equally likely in an order of its own, another for every seed.
+ * orderly: in the order in which the room lists them, and knows nothing but what texts say. What it does
+ * can be learned by whoever sees no more than that.
+ */
+export const EXPLORERS = ["whimsical", "orderly"] as const;
+export type ExplorerKind = (typeof EXPLORERS)[number];
+
+export function explorer(
+  seed: number,
+  places: Places = NO_PLACES,
+  kind: ExplorerKind = "whimsical",
+): Expert {
   const random = seededRandom("explorer", seed);
-  const memory = new Memory();
-  /** Breaks ties between places that are equally likely, differently for every seed. */
+  const orderly = kind === "orderly";
+  const memory = new Memory({ textsOnly: orderly });
+  /** Breaks ties between places that are equally likely. */
   const whims = new Map<string, number>();
   let wish: Wish | undefined;
   let last: string | undefined;
   const treated = new Set<string>();
   /** The receptacle that objects are brought to, once the first is there. */
   let chosen: string | undefined;
+  let intent: Intent = {};
 
   const whim = (name: string): number => {
-    const known = whims.get(name) ?? random.unit();
+    const known = whims.get(name) ?? (orderly ? 1 / (1 + whims.size) : random.unit());
     whims.set(name, known);
     return known;
   };
@@ -67,6 +82,7 @@ export function explorer(seed: number, places: Places = NO_PLACES): Expert {
   const withObject = (held: string, wanted: Wish): string | undefined => {
     if (wanted.lamp !== undefined) {
       const lamp = [...memory.lamps].find(([name]) => classOf(name) === wanted.lamp);
+      if (lamp) intent = { found: lamp[0], place: lamp[1] };
       if (!lamp) return explore(wanted.lamp);
       return possible(`use ${lamp[0]}`) ? `use ${lamp[0]}` : `go to ${lamp[1]}`;
     }
@@ -91,10 +107,12 @@ export function explorer(seed: number, places: Places = NO_PLACES): Expert {
         if (seen.name === kept || memory.here.includes(seen.name) !== near) continue;
         const object = seen.contents.find((name) => classOf(name) === wanted.object);
         if (object === undefined) continue;
+        intent = { found: object, place: seen.name };
         const command = `take ${object} from ${seen.name}`;
         if (possible(command)) return command;
         const step = reach(seen);
         if (step !== undefined) return step;
+        intent = {};
       }
     return explore(wanted.object);
   };
@@ -104,6 +122,7 @@ export function explorer(seed: number, places: Places = NO_PLACES): Expert {
       if (last === undefined) {
         wish = readWish(observation.instruction ?? "");
         memory.begin(observation.text);
+        if (orderly) for (const name of memory.receptacles.keys()) whim(name);
       }
       memory.update(last, observation);
       const done = last === undefined ? undefined : /^(clean|heat|cool) (.+) with /.exec(last);
@@ -111,6 +130,7 @@ export function explorer(seed: number, places: Places = NO_PLACES): Expert {
       const placed = last === undefined ? undefined : /^move .+ to (.+)$/.exec(last);
       if (placed && observation.text !== "Nothing happens.") chosen = placed[1];
       const { held } = memory;
+      intent = {};
       const next = !wish
         ? undefined
         : held === undefined
@@ -121,6 +141,12 @@ export function explorer(seed: number, places: Places = NO_PLACES): Expert {
     },
     acted(action) {
       last = action;
+    },
+    thought() {
+      if (!wish) return "";
+      const { held } = memory;
+      const treatment = held !== undefined && treated.has(held) ? undefined : wish.treatment;
+      return thoughtOf(wish, held, chosen !== undefined, { ...intent, treatment });
     },
   };
 }

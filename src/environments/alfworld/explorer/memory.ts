@@ -1,6 +1,7 @@
 /**
  * @file What the explorer has seen so far: where it is, what it holds, what is in which receptacle.
- * All of it comes from observations and the lists of admissible commands.
+ * All of it comes from observations and the lists of admissible commands, or from the texts alone: for
+ * agents that are not shown the lists, which give away what is within reach and was not described.
  */
 import type { Observation } from "../../environment.ts";
 import { classOf } from "./places.ts";
@@ -19,14 +20,21 @@ const DESCRIPTION =
   /On the (?<surface>[^.,]+), you see (?<on>[^.]*)\.|The (?<open>[^.,]+) is open\. In it, you see (?<in>[^.]*)\.|The (?<closed>[^.,]+) is closed\./g;
 
 export class Memory {
+  readonly #textsOnly: boolean;
   readonly receptacles = new Map<string, Seen>();
   /** The names of the receptacles within reach. */
   here: readonly string[] = [];
+  /** Where it went last. */
+  #place: string | undefined;
   held: string | undefined;
   /** Lamps, with a receptacle beside them. */
   readonly lamps = new Map<string, string>();
   /** The commands of the last observation. */
   admissible: ReadonlySet<string> = new Set();
+
+  constructor({ textsOnly = false } = {}) {
+    this.#textsOnly = textsOnly;
+  }
 
   /** The first observation names the receptacles of the room. */
   begin(text: string): void {
@@ -68,6 +76,7 @@ export class Memory {
   }
 
   #followCommand(command: string): void {
+    if (command.startsWith("go to ")) this.#place = command.slice("go to ".length);
     const [, verb, object, receptacle] = /^(take|move) (.+) (?:from|to) (.+)$/.exec(command) ?? [];
     const seen = receptacle === undefined ? undefined : this.receptacles.get(receptacle);
     if (!seen || object === undefined) return;
@@ -80,6 +89,14 @@ export class Memory {
 
   /** The commands tell what is within reach, also of the receptacles that were not described. */
   #readCommands(admissible: readonly string[]): void {
+    if (this.#textsOnly) this.here = this.#place === undefined ? [] : [this.#place];
+    else this.#look(admissible);
+    for (const command of admissible)
+      if (command.startsWith("use ") && this.here[0] !== undefined)
+        this.lamps.set(command.slice(4), this.here[0]);
+  }
+
+  #look(admissible: readonly string[]): void {
     this.here = admissible
       .filter((command) => command.startsWith("examine "))
       .map((command) => command.slice(8))
@@ -94,9 +111,6 @@ export class Memory {
         .map((command) => command.slice(5, -ending.length));
       seen.looked = true;
     }
-    for (const command of admissible)
-      if (command.startsWith("use ") && this.here[0] !== undefined)
-        this.lamps.set(command.slice(4), this.here[0]);
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import { requireSplit, taskSet } from "../../tasks.ts";
 import { keepingRecent } from "../cache.ts";
 import { GameEnvironment } from "../environment.ts";
-import { explorer } from "../explorer/explorer.ts";
+import { type ExplorerKind, explorer } from "../explorer/explorer.ts";
 import { learnPlaces, type Places } from "../explorer/places.ts";
 import { compileGame, type Game } from "../game.ts";
 import { HELP } from "../help.ts";
@@ -38,6 +38,7 @@ export interface HouseholdOptions {
   readonly games: number;
   readonly seed: number;
   readonly winReward: number;
+  readonly expert: ExplorerKind;
 }
 
 export function householdWorld(name: string, options: HouseholdOptions): World<LocalEnvironment> {
@@ -94,7 +95,7 @@ export function householdWorld(name: string, options: HouseholdOptions): World<L
           compileHousehold(gameOfParameters(parameters("train", index))),
         ),
       );
-      return explorer(expertSeed, places);
+      return explorer(expertSeed, places, options.expert);
     },
     solution(task) {
       const game = gameOf(task);

@@ -48,7 +48,7 @@ export function shopper(): Expert {
       tried.add(offer.asin);
       const affordable = likelihood(offer, wanted.priceLimit);
       current = { asin: offer.asin, terms: new Set(termsOf(offer.title)), affordable, read };
-      return `click[${offer.asin.toLowerCase()}]`;
+      return `click[${offer.asin}]`;
     };
     const known = offers.find(({ asin }) => asin === decided?.asin);
     if (known) return open(known, true);

@@ -1,0 +1,32 @@
+/**
+ * @file The explorer's thoughts in words: what is still needed, and what comes next if it is known where
+ * that is. They carry the state from turn to turn: whoever reads the last thought and what was seen after
+ * it knows how to go on. What is needed stands last but for where it is, so that the look for it is the
+ * next word.
+ */
+import type { Wish } from "./wish.ts";
+
+export interface Intent {
+  /** The thing that is wanted now, and where it is, once it was seen. */
+  readonly found?: string;
+  readonly place?: string;
+  /** What is still to be done to the thing. */
+  readonly treatment?: Wish["treatment"];
+}
+
+/**
+ * "fridge needs cool apple", "fridge needs cool apple 2 at shelf 1", "fridge needs cool apple, have apple 2",
+ * "desklamp needs book, have book 1, desklamp 1 at desk 2".
+ */
+export function thoughtOf(
+  { object, count, target, lamp }: Wish,
+  held: string | undefined,
+  onePlaced: boolean,
+  { found, place, treatment }: Intent,
+): string {
+  const number = count === 1 ? "" : onePlaced ? "one more " : "two ";
+  const needs = `${lamp ?? target} needs ${number}${treatment === undefined ? "" : `${treatment} `}`;
+  const where = found === undefined ? "" : `${found} at ${place}`;
+  if (held === undefined) return needs + (where || object);
+  return `${needs}${object}, have ${held}${where && `, ${where}`}`;
+}
