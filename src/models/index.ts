@@ -38,4 +38,5 @@ export { CHAT_TEMPLATE } from "./tokenizer/own-template.ts";
 export type { TextStream } from "./tokenizer/stream.ts";
 export { Tokenizer } from "./tokenizer/tokenizer.ts";
 export { trainTokenizer, writeTokenizer } from "./tokenizer/train.ts";
+export { NUMBERS, type Numbers } from "./tokenizer/words.ts";
 export { type ValueModelOptions, valueModelFrom } from "./value-model.ts";

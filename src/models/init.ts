@@ -8,6 +8,7 @@ import { ModelFileError } from "./checkpoint/errors.ts";
 import type { ModelConfig } from "./config/model-config.ts";
 import { startMatching } from "./decoder/matching.ts";
 import { newModel } from "./decoder/model.ts";
+import { composeNames } from "./decoder/names.ts";
 import { saveModel } from "./folder.ts";
 import { loadTokenizer } from "./tokenizer/files.ts";
 import { trainTokenizer, writeTokenizer } from "./tokenizer/train.ts";
@@ -55,8 +56,10 @@ export function initModelFolder(folder: string, options: InitOptions): ModelConf
       padTokenId,
       dtype,
     };
-    const model = newModel(own, new Generator(seed));
+    const generator = new Generator(seed);
+    const model = newModel(own, generator);
     try {
+      if (numbers === "named") composeNames(model, trained.vocabulary, generator);
       if (options.matching) startMatching(model);
       saveModel(model, folder, { tokenizerFolder, dtype });
     } finally {

@@ -17,7 +17,7 @@ async function episodes(
   share: number,
   concurrency: number,
   name = "household",
-): Promise<Trajectory[]> {
+): Promise<readonly Trajectory[]> {
   const definition = await findWorld(name);
   const world = await openWorld(definition, name === "household" ? { difficulty: "easy" } : {});
   const engine = createEngine(model, { tokenizer: chat.tokenizer });

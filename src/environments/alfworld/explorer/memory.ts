@@ -24,8 +24,8 @@ export class Memory {
   readonly receptacles = new Map<string, Seen>();
   /** The names of the receptacles within reach. */
   here: readonly string[] = [];
-  /** Where it went last. */
-  #place: string | undefined;
+  /** By texts alone: where it went last, and where one need not go from there. */
+  #near: readonly string[] = [];
   held: string | undefined;
   /** Lamps, with a receptacle beside them. */
   readonly lamps = new Map<string, string>();
@@ -52,6 +52,7 @@ export class Memory {
   /** Takes in what followed upon a command. */
   update(command: string | undefined, { text, admissible = [] }: Observation): void {
     this.admissible = new Set(admissible);
+    if (command?.startsWith("go to ")) this.#walk(command.slice("go to ".length), text);
     if (command !== undefined && text !== "Nothing happens.") this.#followCommand(command);
     for (const { groups } of text.matchAll(DESCRIPTION)) {
       const {
@@ -75,8 +76,13 @@ export class Memory {
     seen.looked = true;
   }
 
+  /** One does not walk to what is within reach already: where nothing happened, it is here. */
+  #walk(name: string, text: string): void {
+    if (text !== "Nothing happens.") this.#near = [name];
+    else if (this.receptacles.has(name)) this.#near = [...this.#near, name];
+  }
+
   #followCommand(command: string): void {
-    if (command.startsWith("go to ")) this.#place = command.slice("go to ".length);
     const [, verb, object, receptacle] = /^(take|move) (.+) (?:from|to) (.+)$/.exec(command) ?? [];
     const seen = receptacle === undefined ? undefined : this.receptacles.get(receptacle);
     if (!seen || object === undefined) return;
@@ -89,7 +95,7 @@ export class Memory {
 
   /** The commands tell what is within reach, also of the receptacles that were not described. */
   #readCommands(admissible: readonly string[]): void {
-    if (this.#textsOnly) this.here = this.#place === undefined ? [] : [this.#place];
+    if (this.#textsOnly) this.here = this.#near;
     else this.#look(admissible);
     for (const command of admissible)
       if (command.startsWith("use ") && this.here[0] !== undefined)

@@ -1,8 +1,8 @@
 /**
  * @file The explorer's thoughts in words: what is still needed, and what comes next if it is known where
  * that is. They carry the state from turn to turn: whoever reads the last thought and what was seen after
- * it knows how to go on. What is needed stands last but for where it is, so that the look for it is the
- * next word.
+ * it knows how to go on. Where a thing was found, its name stands right behind that of its kind: a small
+ * model then only has to look for a name like the last one.
  */
 import type { Wish } from "./wish.ts";
 
@@ -15,8 +15,8 @@ export interface Intent {
 }
 
 /**
- * "fridge needs cool apple", "fridge needs cool apple 2 at shelf 1", "fridge needs cool apple, have apple 2",
- * "desklamp needs book, have book 1, desklamp 1 at desk 2".
+ * "fridge needs cool apple", "fridge needs cool apple apple 2 at shelf 1",
+ * "fridge needs cool apple, have apple 2", "desklamp needs book, have book 1, desklamp 1 at desk 2".
  */
 export function thoughtOf(
   { object, count, target, lamp }: Wish,
@@ -25,8 +25,7 @@ export function thoughtOf(
   { found, place, treatment }: Intent,
 ): string {
   const number = count === 1 ? "" : onePlaced ? "one more " : "two ";
-  const needs = `${lamp ?? target} needs ${number}${treatment === undefined ? "" : `${treatment} `}`;
-  const where = found === undefined ? "" : `${found} at ${place}`;
-  if (held === undefined) return needs + (where || object);
-  return `${needs}${object}, have ${held}${where && `, ${where}`}`;
+  const needs = `${lamp ?? target} needs ${number}${treatment === undefined ? "" : `${treatment} `}${object}`;
+  const where = found === undefined ? "" : ` ${found} at ${place}`;
+  return held === undefined ? needs + where : `${needs}, have ${held}${where && `,${where}`}`;
 }
