@@ -11,9 +11,12 @@ export const alfworld: Comparison = {
   algorithms: ["PPO", "RLOO", "GRPO", "GiGPO", "GiGPO with std", "GiGPO by state"],
   tasks: 100,
   agent: "examples/alfworld/agent.yaml",
-  model: ["--preset", "mini", "--matching", "--tasks", "400", "--vocabulary", "1024"],
+  model: [
+    ...["--preset", "mini", "--matching", "--numbers", "named"],
+    ...["--vocabulary", "2048", "--tasks", "1000"],
+  ],
   warmUp: [
-    ...["--everything", "--episodes", "16000", "--epochs", "1", "--batch", "3", "--lr", "2e-3"],
+    ...["--everything", "--episodes", "16000", "--epochs", "1", "--batch", "4", "--lr", "2e-3"],
     ...["--slips", "0.05", "--holdout", "0"],
   ],
   training: [

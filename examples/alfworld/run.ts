@@ -28,12 +28,12 @@ const [model, warm, run] = [folderOf("model"), folderOf("warm"), folderOf("run")
 const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
 
 step(model, [
-  ...["model", "init", model, "--preset", "mini", "--matching", "--vocabulary", "1024"],
-  ...["--world", here("agent.yaml"), "--tasks", "400"],
+  ...["model", "init", model, "--preset", "mini", "--matching", "--numbers", "named"],
+  ...["--vocabulary", "2048", "--world", here("agent.yaml"), "--tasks", "1000"],
 ]);
 step(warm, [
   ...["sft", ...agent, "--out", warm, "--everything", "--episodes", "16000", "--epochs", "1"],
-  ...["--batch", "3", "--lr", "2e-3", "--slips", "0.05", "--holdout", "0"],
+  ...["--batch", "4", "--lr", "2e-3", "--slips", "0.05", "--holdout", "0"],
   `actor_rollout_ref.model.path=${model}`,
 ]);
 step(undefined, [

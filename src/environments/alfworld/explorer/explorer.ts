@@ -35,6 +35,8 @@ export function explorer(
   const treated = new Set<string>();
   /** The receptacle that objects are brought to, once the first is there. */
   let chosen: string | undefined;
+  /** What was put there. */
+  let placed: string | undefined;
   let intent: Intent = {};
 
   const whim = (name: string): number => {
@@ -127,8 +129,8 @@ export function explorer(
       memory.update(last, observation);
       const done = last === undefined ? undefined : /^(clean|heat|cool) (.+) with /.exec(last);
       if (done && observation.text !== "Nothing happens.") treated.add(done[2]!);
-      const placed = last === undefined ? undefined : /^move .+ to (.+)$/.exec(last);
-      if (placed && observation.text !== "Nothing happens.") chosen = placed[1];
+      const moved = last === undefined ? undefined : /^move (.+) to (.+)$/.exec(last);
+      if (moved && observation.text !== "Nothing happens.") [, placed, chosen] = moved;
       const { held } = memory;
       intent = {};
       const next = !wish
@@ -148,7 +150,7 @@ export function explorer(
       if (!wish) return "";
       const { held } = memory;
       const treatment = held !== undefined && treated.has(held) ? undefined : wish.treatment;
-      return thoughtOf(wish, held, chosen !== undefined, { ...intent, treatment });
+      return thoughtOf(wish, held, placed, { ...intent, treatment });
     },
   };
 }

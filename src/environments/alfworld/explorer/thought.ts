@@ -16,16 +16,19 @@ export interface Intent {
 
 /**
  * "fridge needs cool apple", "fridge needs cool apple apple 2 at shelf 1",
- * "fridge needs cool apple, have apple 2", "desklamp needs book, have book 1, desklamp 1 at desk 2".
+ * "fridge needs cool apple, have apple 2", "desklamp needs book, have book 1, desklamp 1 at desk 2",
+ * "shelf needs two pen", "shelf has pen 3, needs pen pen 1 at desk 1".
  */
 export function thoughtOf(
   { object, count, target, lamp }: Wish,
   held: string | undefined,
-  onePlaced: boolean,
+  placed: string | undefined,
   { found, place, treatment }: Intent,
 ): string {
-  const number = count === 1 ? "" : onePlaced ? "one more " : "two ";
-  const needs = `${lamp ?? target} needs ${number}${treatment === undefined ? "" : `${treatment} `}${object}`;
+  const has = placed === undefined ? "" : `has ${placed}, `;
+  const number = count === 2 && placed === undefined ? "two " : "";
+  const kind = `${number}${treatment === undefined ? "" : `${treatment} `}${object}`;
+  const needs = `${lamp ?? target} ${has}needs ${kind}`;
   const where = found === undefined ? "" : ` ${found} at ${place}`;
   return held === undefined ? needs + where : `${needs}, have ${held}${where && `,${where}`}`;
 }
