@@ -129,7 +129,8 @@ async function run(model: string, wishes: Wishes): Promise<number> {
       console.log(JSON.stringify(result, null, 2));
       return 0;
     }
-    console.log(`${model}, ${world.about.name} ${set.split}, ${tasks.length} tasks\n`);
+    const source = world.world.source === undefined ? "" : ` (${world.world.source})`;
+    console.log(`${model}, ${world.about.name} ${set.split}, ${tasks.length} tasks${source}\n`);
     console.log(successReport(successTable(own, config.env.validity)));
     if (other && comparison) {
       console.log(`\n${wishes.against}\n`);

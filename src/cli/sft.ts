@@ -166,6 +166,7 @@ async function fromExperts(
   { model, chat }: { model: Model; chat: Chat },
   { episodes, seed, slips, corrected, everything }: SftWishes,
 ): Promise<Example[]> {
+  if (world.world.source !== undefined) console.log(`episodes: ${world.world.source}`);
   const order = taskOrder(await world.world.tasks(world.trainSplit), seed, true);
   const tasks = order.next(episodes);
   const contextLength = model.config.maximumPositions;
