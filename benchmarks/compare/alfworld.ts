@@ -1,5 +1,6 @@
 /**
- * @file ALFWorld's real games, reduced: the start of examples/alfworld, and a twentieth of its training.
+ * @file ALFWorld's real games, reduced: the model of examples/alfworld after a third of its episodes of the
+ * expert, and few iterations.
  */
 import type { Comparison } from "./comparison.ts";
 
@@ -16,12 +17,12 @@ export const alfworld: Comparison = {
     ...["--vocabulary", "2048", "--tasks", "1000"],
   ],
   warmUp: [
-    ...["--everything", "--episodes", "16000", "--epochs", "1", "--batch", "4", "--lr", "2e-3"],
+    ...["--everything", "--episodes", "5000", "--epochs", "1", "--batch", "4", "--lr", "2e-3"],
     ...["--slips", "0.05", "--holdout", "0"],
   ],
   training: [
     ...["--config", "examples/alfworld/gigpo.yaml"],
-    ...["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=64"],
+    ...["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=16"],
     ...["trainer.total_epochs=12", "trainer.test_freq=6", "trainer.save_freq=-1"],
   ],
 };
