@@ -41,6 +41,7 @@ export const sft: Command = {
     "  --data FILE       instead: trajectories or chats (.jsonl, .parquet), or a folder of trajectories",
     "  --slips X         share of turns in which the expert does something wrong and goes on (0.1): the",
     "                    model learns to go on after a mistake, and not the mistake",
+    "  --again X         how likely it tries the same mistake again, each time (0): to learn to leave circles",
     "  --corrected X     instead of slips: the model itself acts in this share of turns, and the expert goes",
     "                    on from there; for a model that has learned the form already",
     "  --everything      what the world says is learned, too: for a model from nothing, which has to learn",
@@ -63,6 +64,7 @@ export const sft: Command = {
       episodes: { type: "string", default: "100" },
       data: { type: "string" },
       slips: { type: "string", default: "0.1" },
+      again: { type: "string", default: "0" },
       corrected: { type: "string", default: "0" },
       everything: { type: "boolean", default: false },
       epochs: { type: "string", default: "10" },
@@ -84,6 +86,7 @@ export const sft: Command = {
       data: values.data,
       episodes: number("episodes", values.episodes, 1),
       slips: share("slips", values.slips),
+      again: share("again", values.again),
       corrected: share("corrected", values.corrected),
       everything: values.everything,
       epochs: number("epochs", values.epochs, 1),
@@ -101,6 +104,7 @@ interface SftWishes {
   data: string | undefined;
   episodes: number;
   slips: number;
+  again: number;
   corrected: number;
   everything: boolean;
   epochs: number;
@@ -164,7 +168,7 @@ async function fromExperts(
   config: Config,
   world: ConfiguredWorld,
   { model, chat }: { model: Model; chat: Chat },
-  { episodes, seed, slips, corrected, everything }: SftWishes,
+  { episodes, seed, slips, again, corrected, everything }: SftWishes,
 ): Promise<Example[]> {
   if (world.world.source !== undefined) console.log(`episodes: ${world.world.source}`);
   const order = taskOrder(await world.world.tasks(world.trainSplit), seed, true);
@@ -173,7 +177,7 @@ async function fromExperts(
   const common = { config, world, chat, tasks, seed, contextLength };
   const examples = everything ? examplesOfEverything : examplesOf;
   if (corrected === 0) {
-    const won = await expertEpisodes({ ...common, slips });
+    const won = await expertEpisodes({ ...common, slips, again });
     console.log(`the expert solved ${won.length} of ${tasks.length} tasks`);
     return won.flatMap(examples);
   }

@@ -28,9 +28,10 @@ export interface ScriptedPolicyOptions {
   /**
    * The share of turns in which it slips: does what is not admissible there, where the world knows,
    * and goes on. A model that only saw experts has never seen its own mistakes, and does not know how
-   * to go on from one. (What is learned from such an episode are the other turns.)
+   * to go on from one. (What is learned from such an episode are the other turns.) `again`: how likely it
+   * tries the same once more, each time: models go in circles, and have to learn to leave them. Default 0.
    */
-  readonly slips?: { readonly share: number; readonly seed: number };
+  readonly slips?: { readonly share: number; readonly seed: number; readonly again?: number };
   /**
    * The share of turns in which it wanders: does something admissible at random, of which `allows` says
    * whether it does no harm. Episodes of a wanderer teach what can be done, and leave how to do it
@@ -47,10 +48,10 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
   const { chat, format, contextLength = Number.MAX_SAFE_INTEGER } = options;
   const words = options.words ?? fewWords(format);
   const experts = new Map<string, Expert>();
-  const slip = options.slips && slips(options.slips.share, options.slips.seed);
+  const slip = options.slips && slips(options.slips);
   const wander = options.wanders && wanders(options.wanders);
-  /** What an expert wanted to do when it slipped. */
-  const wanted = new Map<string, string>();
+  /** What an expert wanted to do when it slipped, and what it did. */
+  const slipped = new Map<string, { wanted: string; mistake: string }>();
   return {
     chat,
     contextLength,
@@ -59,16 +60,17 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
     async reply({ episode, turn, observation, maximumTokens, signal }) {
       if (turn === 0) experts.set(episode, options.expert(episode));
       const expert = experts.get(episode)!;
-      let action = wanted.get(episode) ?? expert.act(observation);
-      const whim = wanted.has(episode) || !expert.acted ? undefined : wander?.(observation);
+      const before = slipped.get(episode);
+      slipped.delete(episode);
+      let action = before?.wanted ?? expert.act(observation);
+      const whim = before || !expert.acted ? undefined : wander?.(observation);
       if (whim !== undefined) {
         expert.acted!(whim);
         action = whim;
       }
-      const mistake = wanted.has(episode) ? undefined : slip?.(action, observation);
-      wanted.delete(episode);
+      const mistake = before ? slip?.again(before.mistake) : slip?.first(action, observation);
       if (mistake !== undefined) {
-        wanted.set(episode, action);
+        slipped.set(episode, { wanted: action, mistake });
         action = mistake;
       }
       const text = format.write(action, words(observation, action, turn, expert.thought?.()));
@@ -76,7 +78,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
     },
     end(episode) {
       experts.delete(episode);
-      wanted.delete(episode);
+      slipped.delete(episode);
     },
   };
 }
@@ -113,15 +115,18 @@ function wanders({ share, seed, allows }: NonNullable<ScriptedPolicyOptions["wan
   };
 }
 
-/** Now and then an action that was right elsewhere and is not admissible here. */
-function slips(share: number, seed: number) {
+/** Now and then an action that was right elsewhere and is not admissible here, once or more. */
+function slips({ share, seed, again = 0 }: NonNullable<ScriptedPolicyOptions["slips"]>) {
   const random = seededRandom("slips", seed);
   const known: string[] = [];
-  return (action: string, { admissible }: Observation): string | undefined => {
-    known.push(action);
-    if (!admissible || !random.chance(share)) return undefined;
-    const mistake = random.pick(known);
-    return admissible.includes(mistake) ? undefined : mistake;
+  return {
+    first(action: string, { admissible }: Observation): string | undefined {
+      known.push(action);
+      if (!admissible || !random.chance(share)) return undefined;
+      const mistake = random.pick(known);
+      return admissible.includes(mistake) ? undefined : mistake;
+    },
+    again: (mistake: string) => (again > 0 && random.chance(again) ? mistake : undefined),
   };
 }
 

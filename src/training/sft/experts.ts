@@ -28,6 +28,8 @@ export interface ExpertOptions {
   readonly contextLength: number;
   /** The share of turns in which the expert slips; see scriptedPolicy. Default 0. */
   readonly slips?: number;
+  /** How likely a slip is tried again. Default 0. */
+  readonly again?: number;
   /** How much the expert wanders; see scriptedPolicy. */
   readonly wanders?: { readonly share: number; readonly allows: (action: string) => boolean };
   /** What the expert says besides its actions, in formats with more fields. */
@@ -62,7 +64,7 @@ export async function expertEpisodes(options: ExpertOptions): Promise<Trajectory
         contextLength: options.contextLength,
         ...(options.words && { words: options.words }),
         ...(options.wanders && { wanders: { ...options.wanders, seed } }),
-        ...(options.slips && { slips: { share: options.slips, seed } }),
+        ...(options.slips && { slips: { share: options.slips, seed, again: options.again ?? 0 } }),
       });
   const { all } = await collect({
     world: world.world,
