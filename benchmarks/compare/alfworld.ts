@@ -9,7 +9,7 @@ export const alfworld: Comparison = {
   title: "ALFWorld, from the same start",
   split: "100 held-out games",
   withScore: false,
-  algorithms: ["PPO", "RLOO", "GRPO", "GiGPO", "GiGPO with std", "GiGPO by state"],
+  algorithms: ["PPO", "RLOO", "GRPO", "GiGPO", "GiGPO with std"],
   tasks: 100,
   agent: "examples/alfworld/agent.yaml",
   model: [
