@@ -1,12 +1,12 @@
 /**
  * @file ALFWorld from nothing: a tokenizer and a model, SFT on episodes of the exploring expert, GiGPO,
- * evaluation. Each step is one of our own commands, printed before it runs; what is there already is not
+ * evaluation of the policy that did best in held-out games. Each step is one of our own commands, printed before it runs; what is there already is not
  * done again, and an interrupted training goes on.
  *
  *   npx tsx examples/alfworld/run.ts [--folder runs/alfworld] [--minutes 60]
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -24,28 +24,46 @@ if (!process.env.ALFWORLD_DATA && !existsSync("data/alfworld")) {
 }
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const folderOf = (name: string) => join(values.folder, name);
-const [model, warm, run] = [folderOf("model"), folderOf("warm"), folderOf("run")];
+const [model, warm, more, run] = ["model", "warm", "more", "run"].map(folderOf) as [
+  string,
+  string,
+  string,
+  string,
+];
 const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
 
 step(model, [
   ...["model", "init", model, "--preset", "mini", "--matching", "--numbers", "named"],
   ...["--vocabulary", "2048", "--world", here("agent.yaml"), "--tasks", "1000"],
 ]);
-step(warm, [
-  ...["sft", ...agent, "--out", warm, "--everything", "--episodes", "16000", "--epochs", "1"],
-  ...["--batch", "4", "--lr", "2e-3", "--slips", "0.05", "--holdout", "0"],
-  `actor_rollout_ref.model.path=${model}`,
-]);
+const learn = (out: string, from: string, words: readonly string[]) =>
+  step(out, [
+    ...["sft", ...agent, "--out", out, "--everything", "--epochs", "1", "--batch", "4"],
+    ...["--slips", "0.05", "--holdout", "0", ...words, `actor_rollout_ref.model.path=${from}`],
+  ]);
+learn(warm, model, ["--episodes", "16000", "--lr", "2e-3"]);
+// Again, more slowly, after an expert that tries some of its mistakes more than once.
+learn(more, warm, ["--episodes", "14000", "--lr", "1e-3", "--again", "0.5", "--seed", "1"]);
 step(undefined, [
   ...["train", ...agent, "--config", here("gigpo.yaml")],
-  ...[`actor_rollout_ref.model.path=${warm}`, `trainer.default_local_dir=${run}`],
+  ...[`actor_rollout_ref.model.path=${more}`, `trainer.default_local_dir=${run}`],
   ...["trainer.total_epochs=10000", `trainer.max_minutes=${values.minutes}`],
 ]);
-const last = readdirSync(join(run, "checkpoints")).sort().at(-1)!;
-const policy = join(run, "checkpoints", last, "actor");
+const policy = bestOf(run);
 step(undefined, ["eval", policy, "--split", "held_out", "env.max_steps=50"]);
 console.log("\nOnly once, when nothing is to be chosen any more:");
 console.log(`  npx openmanus-rl eval ${policy} --split valid_seen env.max_steps=50`);
+
+/** The policy whose validation was the best; the start, where none was better. */
+function bestOf(folder: string): string {
+  const checkpoints = join(folder, "checkpoints");
+  const last = join(checkpoints, readdirSync(checkpoints).sort().at(-1)!);
+  const { best } = JSON.parse(readFileSync(join(last, "state.json"), "utf8"));
+  if (best === null) return join(last, "actor");
+  return best.step === 0
+    ? more
+    : join(checkpoints, `step-${String(best.step).padStart(6, "0")}`, "actor");
+}
 
 function step(made: string | undefined, words: readonly string[]): void {
   console.log(`\n$ openmanus-rl ${words.join(" ")}`);

@@ -65,6 +65,11 @@ async function runNow(config: Config): Promise<number> {
     `\n${result.state.step} of ${totalIterations(config)} iterations, ${result.state.episodes} episodes.`,
   );
   if (result.model) console.log(`policy   ${result.model}`);
+  const { best } = result.state;
+  if (best)
+    console.log(
+      `best     step ${best.step}, ${(100 * best.successRate).toFixed(1)} % in validation`,
+    );
   console.log(`report   ${report}`);
   console.log(`episodes openmanus-rl trajectories list ${result.folder}/trajectories`);
   if (result.interrupted) {
