@@ -1,6 +1,6 @@
 /**
- * @file ALFWorld's real games, reduced: the model of examples/alfworld after a third of its episodes of the
- * expert, and few iterations.
+ * @file ALFWorld's real games, reduced. The model of examples/alfworld learns after an expert that wanders:
+ * it can do everything, and does much that leads nowhere. What is compared is how soon it finds out what.
  */
 import type { Comparison } from "./comparison.ts";
 
@@ -12,13 +12,10 @@ export const alfworld: Comparison = {
   algorithms: ["PPO", "RLOO", "GRPO", "GiGPO", "GiGPO with std"],
   tasks: 100,
   agent: "examples/alfworld/agent.yaml",
-  model: [
-    ...["--preset", "mini", "--matching", "--numbers", "named"],
-    ...["--vocabulary", "2048", "--tasks", "1000"],
-  ],
+  model: { folder: "runs/alfworld/more", madeBy: "npx tsx examples/alfworld/run.ts" },
   warmUp: [
-    ...["--everything", "--episodes", "5000", "--epochs", "1", "--batch", "4", "--lr", "2e-3"],
-    ...["--slips", "0.05", "--holdout", "0"],
+    ...["--everything", "--episodes", "2500", "--epochs", "1", "--batch", "4", "--lr", "1e-3"],
+    ...["--slips", "0.05", "--wanders", "0.4", "--seed", "2", "--holdout", "0"],
   ],
   training: [
     ...["--config", "examples/alfworld/gigpo.yaml", "actor_rollout_ref.actor.optim.lr=2e-4"],

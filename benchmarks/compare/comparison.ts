@@ -16,8 +16,8 @@ export interface Comparison {
   readonly tasks: number;
   /** A file of settings: world, agent and limits, for every step. */
   readonly agent: string;
-  /** Options of `model init`. */
-  readonly model: readonly string[];
+  /** Options of `model init`, or the folder of a model that another command makes. */
+  readonly model: readonly string[] | { readonly folder: string; readonly madeBy: string };
   /** Options of `sft`. */
   readonly warmUp: readonly string[];
   /** Settings of `train` that all algorithms share. */

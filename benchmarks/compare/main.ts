@@ -44,14 +44,17 @@ async function compare(comparison: Comparison): Promise<void> {
     machine: machine(),
     made: { agent, model, warmUp, training },
   };
-  if (!existsSync(folders.model)) {
+  const begin = "folder" in model ? model.folder : folders.model;
+  if ("folder" in model && !existsSync(begin))
+    throw new Error(`there is no ${begin}; it is made by: ${model.madeBy}`);
+  if (!("folder" in model) && !existsSync(begin)) {
     say("a new model");
-    const words = ["model", "init", folders.model, ...model, "--world", agent];
-    await run(words, `${folders.model}.log`);
+    const words = ["model", "init", begin, ...model, "--world", agent];
+    await run(words, `${begin}.log`);
   }
   if (!existsSync(folders.warm)) {
     say("warm start");
-    const path = `actor_rollout_ref.model.path=${folders.model}`;
+    const path = `actor_rollout_ref.model.path=${begin}`;
     const words = ["sft", "--preset", "small-model", "--config", agent];
     await run([...words, "--out", folders.warm, ...warmUp, path], `${folders.warm}.log`);
   }

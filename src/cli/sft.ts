@@ -42,6 +42,9 @@ export const sft: Command = {
     "  --slips X         share of turns in which the expert does something wrong and goes on (0.1): the",
     "                    model learns to go on after a mistake, and not the mistake",
     "  --again X         how likely it tries the same mistake again, each time (0): to learn to leave circles",
+    "  --wanders X       share of turns in which it does something at random that can be done there (0): such a",
+    "                    model knows how to do things and has to learn what for",
+    "  --whims PATTERN   what it may do then, a regular expression (^(go|look|examine|open|inventory))",
     "  --corrected X     instead of slips: the model itself acts in this share of turns, and the expert goes",
     "                    on from there; for a model that has learned the form already",
     "  --everything      what the world says is learned, too: for a model from nothing, which has to learn",
@@ -65,6 +68,8 @@ export const sft: Command = {
       data: { type: "string" },
       slips: { type: "string", default: "0.1" },
       again: { type: "string", default: "0" },
+      wanders: { type: "string", default: "0" },
+      whims: { type: "string", default: "^(go|look|examine|open|inventory)" },
       corrected: { type: "string", default: "0" },
       everything: { type: "boolean", default: false },
       epochs: { type: "string", default: "10" },
@@ -87,6 +92,8 @@ export const sft: Command = {
       episodes: number("episodes", values.episodes, 1),
       slips: share("slips", values.slips),
       again: share("again", values.again),
+      wanders: share("wanders", values.wanders),
+      whims: pattern("whims", values.whims),
       corrected: share("corrected", values.corrected),
       everything: values.everything,
       epochs: number("epochs", values.epochs, 1),
@@ -105,6 +112,8 @@ interface SftWishes {
   episodes: number;
   slips: number;
   again: number;
+  wanders: number;
+  whims: RegExp;
   corrected: number;
   everything: boolean;
   epochs: number;
@@ -168,7 +177,7 @@ async function fromExperts(
   config: Config,
   world: ConfiguredWorld,
   { model, chat }: { model: Model; chat: Chat },
-  { episodes, seed, slips, again, corrected, everything }: SftWishes,
+  { episodes, seed, slips, again, wanders, whims, corrected, everything }: SftWishes,
 ): Promise<Example[]> {
   if (world.world.source !== undefined) console.log(`episodes: ${world.world.source}`);
   const order = taskOrder(await world.world.tasks(world.trainSplit), seed, true);
@@ -177,7 +186,9 @@ async function fromExperts(
   const common = { config, world, chat, tasks, seed, contextLength };
   const examples = everything ? examplesOfEverything : examplesOf;
   if (corrected === 0) {
-    const won = await expertEpisodes({ ...common, slips, again });
+    const allows = (action: string) => whims.test(action);
+    const wandering = wanders > 0 && { wanders: { share: wanders, allows } };
+    const won = await expertEpisodes({ ...common, slips, again, ...wandering });
     console.log(`the expert solved ${won.length} of ${tasks.length} tasks`);
     return won.flatMap(examples);
   }
@@ -208,6 +219,14 @@ async function showSuccess(
 function share(name: string, value: string): number {
   const parsed = Number(value);
   return parsed >= 0 && parsed < 1 ? parsed : wrong(name, value);
+}
+
+function pattern(name: string, value: string): RegExp {
+  try {
+    return new RegExp(value, "u");
+  } catch {
+    return wrong(name, value);
+  }
 }
 
 function number(name: string, value: string, least: number): number {
