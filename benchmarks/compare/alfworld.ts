@@ -18,8 +18,8 @@ export const alfworld: Comparison = {
     ...["--slips", "0.05", "--wanders", "0.4", "--seed", "2", "--holdout", "0"],
   ],
   training: [
-    ...["--config", "examples/alfworld/gigpo.yaml", "actor_rollout_ref.actor.optim.lr=2e-4"],
+    ...["--config", "examples/alfworld/gigpo.yaml", "actor_rollout_ref.actor.optim.lr=3e-4"],
     ...["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=16"],
-    ...["trainer.total_epochs=15", "trainer.test_freq=5", "trainer.save_freq=-1"],
+    ...["trainer.total_epochs=12", "trainer.test_freq=6", "trainer.save_freq=-1"],
   ],
 };
