@@ -16,12 +16,13 @@ export const webshop: Comparison = {
     ...["--vocabulary", "1536", "--tasks", "300"],
   ],
   warmUp: [
-    ...["--everything", "--episodes", "2500", "--epochs", "1", "--batch", "2", "--lr", "2e-3"],
+    ...["--everything", "--episodes", "2000", "--epochs", "1", "--batch", "2", "--lr", "2e-3"],
     ...["--slips", "0.05", "--holdout", "0"],
   ],
   training: [
     ...["--config", "examples/alfworld/gigpo.yaml", "env.max_steps=10"],
-    ...["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=32"],
-    ...["trainer.total_epochs=12", "trainer.test_freq=6", "trainer.save_freq=-1"],
+    ...["actor_rollout_ref.actor.optim.lr=3e-4", "data.train_batch_size=8"],
+    ...["actor_rollout_ref.actor.ppo_mini_batch_size=16"],
+    ...["trainer.total_epochs=10", "trainer.test_freq=5", "trainer.save_freq=-1"],
   ],
 };

@@ -3,7 +3,7 @@
  * evaluation of the policy that did best in held-out games. Each step is one of our own commands, printed before it runs; what is there already is not
  * done again, and an interrupted training goes on.
  *
- *   npx tsx examples/alfworld/run.ts [--folder runs/alfworld] [--minutes 60]
+ *   npx tsx examples/alfworld/run.ts [--folder runs/alfworld] [--minutes 30]
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 const { values } = parseArgs({
   options: {
     folder: { type: "string", default: "runs/alfworld" },
-    minutes: { type: "string", default: "60" },
+    minutes: { type: "string", default: "30" },
   },
 });
 // Without the games the world "alfworld" would be played in built-in rooms: not what is wanted here.
@@ -47,6 +47,11 @@ learn(more, warm, ["--episodes", "14000", "--lr", "1e-3", "--again", "0.5", "--s
 step(undefined, [
   ...["train", ...agent, "--config", here("gigpo.yaml")],
   ...[`actor_rollout_ref.model.path=${more}`, `trainer.default_local_dir=${run}`],
+  // Played nearly as it is evaluated, so that what fails is what it does and not what it draws; and held
+  // near to what SFT has settled, which lets it learn at twice the rate.
+  ...["actor_rollout_ref.rollout.temperature=0.7", "actor_rollout_ref.actor.optim.lr=2e-4"],
+  ...["actor_rollout_ref.actor.use_kl_loss=True", "actor_rollout_ref.actor.kl_loss_coef=0.05"],
+  ...["data.val_batch_size=200"],
   ...["trainer.total_epochs=10000", `trainer.max_minutes=${values.minutes}`],
 ]);
 const policy = bestOf(run);
