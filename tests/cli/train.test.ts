@@ -213,6 +213,19 @@ describe("sft and eval", () => {
     expect(await main(["trajectories", "list", join(parent, "episodes")])).toBe(0);
   });
 
+  it("learns from an expert that wanders, and from one that goes on after the model", async () => {
+    const household = ["env.env_name=household", "env.options.difficulty=easy", "env.max_steps=8"];
+    const few = ["--episodes", "6", "--epochs", "1", "--holdout", "1", "--seed", "3"];
+    const settings = [...tinySettings(warm, "unused"), ...household];
+    const wandering = ["sft", "--out", join(parent, "wandering"), "--wanders", "0.3", ...few];
+    expect(await main([...wandering, "--again", "0.5", ...settings]), errors.join("\n")).toBe(0);
+    expect(out.join("\n")).toMatch(/episodes: built-in household games.*\nthe expert solved/);
+    out = [];
+    const corrected = ["sft", "--out", join(parent, "corrected"), "--corrected", "0.3", ...few];
+    expect(await main([...corrected, ...settings]), errors.join("\n")).toBe(0);
+    expect(out.join("\n")).toMatch(/model and expert solved \d of 6 tasks\n5 sequences to learn/);
+  });
+
   it("learns from a file of chats", async () => {
     const file = join(parent, "chats.jsonl");
     const chat = {
@@ -246,6 +259,8 @@ describe("sft and eval", () => {
     [["start", "nonsense"], 2, /start takes no "nonsense"/],
     [["sft"], 2, /sft needs --out/],
     [["sft", "--out", "x", "--epochs", "0"], 2, /--epochs cannot be "0"/],
+    [["sft", "--out", "x", "--corrected", "1"], 2, /--corrected cannot be "1"/],
+    [["sft", "--out", "x", "--whims", "("], 2, /--whims cannot be "\("/],
     [["sft", "--out", "x", "--data", "/nowhere.jsonl"], 1, /nowhere.jsonl/],
   ])("%j", async (words, code, message) => {
     const [command, ...rest] = words.map((word) => (word === "WARM" ? warm : word));
