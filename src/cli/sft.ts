@@ -139,7 +139,7 @@ async function run(config: Config, wishes: SftWishes): Promise<number> {
     const training = examples.slice(0, examples.length - held);
     console.log(`${training.length} sequences to learn, ${validation.length} held out`);
     const line = progressLine();
-    const { loss, updates } = await fineTune(model, training, {
+    const { loss, updates, tokens } = await fineTune(model, training, {
       epochs: wishes.epochs,
       lr: wishes.lr,
       batchSize: wishes.batch,
@@ -164,7 +164,9 @@ async function run(config: Config, wishes: SftWishes): Promise<number> {
       tokenizerFolder: folder,
       extraFiles: { [SETTINGS_FILE]: settingsNote(config) },
     });
-    console.log(`${updates} updates, loss ${loss.toFixed(4)}; the model is in ${wishes.out}`);
+    console.log(
+      `${updates} updates, ${tokens} tokens learned, loss ${loss.toFixed(4)}; the model is in ${wishes.out}`,
+    );
     if (wishes.evaluate > 0) await showSuccess(config, world, wishes);
     return 0;
   } finally {
