@@ -147,7 +147,7 @@ export function explorer(
       last = action;
     },
     thought() {
-      if (!wish) return "";
+      if (!wish) return "look around";
       const { held } = memory;
       const treatment = held !== undefined && treated.has(held) ? undefined : wish.treatment;
       return thoughtOf(wish, held, placed, { ...intent, treatment });
