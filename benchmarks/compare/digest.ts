@@ -40,6 +40,8 @@ export interface Measured {
   readonly valid: number;
   readonly turns: number;
   readonly types: Readonly<Record<string, number>>;
+  /** Success of the episodes that were learned from since the validation before; not at the start. */
+  readonly learnedFrom?: number;
   /** Of the policy on its own episodes, per token; not before the first iteration. */
   readonly entropy?: number;
 }
@@ -47,8 +49,11 @@ export interface Measured {
 export function measuredOf(folder: string, of: Pick<Measured, "algorithm" | "seed" | "tasks">) {
   const lines: Measured[] = [];
   let seconds = 0;
+  let own: number[] = [];
   for (const { step, metrics } of readMetrics(join(folder, "metrics.jsonl"))) {
     seconds += (metrics["timing_s/step"] ?? 0) - (metrics["timing_s/testing"] ?? 0);
+    const played = metrics["episode/success_rate"];
+    if (played !== undefined) own.push(played);
     const success = metrics["val/success_rate"];
     if (success === undefined) continue;
     const types: Record<string, number> = {};
@@ -68,8 +73,12 @@ export function measuredOf(folder: string, of: Pick<Measured, "algorithm" | "see
       valid: round(metrics["val/valid_action_ratio"] ?? 0),
       turns: round(metrics["val-aux/num_turns/mean"] ?? 0),
       types,
+      ...(own.length > 0 && {
+        learnedFrom: round(own.reduce((sum, value) => sum + value, 0) / own.length),
+      }),
       ...(entropy !== undefined && { entropy: round(entropy) }),
     });
+    own = [];
   }
   return lines;
 }

@@ -30,7 +30,10 @@ export function successTable(lines: readonly Measured[], withScore: boolean): st
   });
   const head = ["", "seeds", "success", "95 % interval", "each seed"];
   const more = withScore ? ["score"] : [];
-  const figures = ["valid actions", "turns", "episodes", "sampled tokens", "minutes"];
+  const figures = [
+    ...["own episodes", "each seed"],
+    ...["valid actions", "turns", "episodes", "sampled tokens", "minutes"],
+  ];
   return table(
     [...head, ...more, ...figures],
     [...(before.length > 0 ? [row("after SFT", before, withScore)] : []), ...rows],
@@ -69,6 +72,8 @@ function row(name: string, some: readonly Measured[], withScore: boolean): strin
     `${percent(low)} to ${percent(high)}`,
     some.map(({ success }) => percent(success)).join(", "),
     ...(withScore ? [mean(some.map(({ score }) => score)).toFixed(3)] : []),
+    percent(mean(some.map(({ learnedFrom }) => learnedFrom ?? Number.NaN))),
+    some.map(({ learnedFrom }) => percent(learnedFrom ?? Number.NaN)).join(", "),
     percent(mean(some.map(({ valid }) => valid))),
     mean(some.map(({ turns }) => turns)).toFixed(1),
     `${Math.round(mean(some.map((line) => line.episodes)))}`,
