@@ -15,9 +15,9 @@ export interface Intent {
 }
 
 /**
- * "fridge needs cool apple", "fridge needs cool apple apple 2 at shelf 1",
- * "fridge needs cool apple, have apple 2", "desklamp needs book, have book 1, desklamp 1 at desk 2",
- * "shelf needs two pen", "shelf has pen 3, needs pen pen 1 at desk 1".
+ * "rack needs cool sieve", "rack needs cool sieve sieve 2 at trolley 1", "rack needs cool sieve, have sieve 2",
+ * "lantern needs beret, have beret 1, lantern 1 at hutch 2", "rack needs two whisk",
+ * "rack has whisk 3, needs whisk whisk 1 at hutch 1".
  */
 export function thoughtOf(
   { object, count, target, lamp }: Wish,
