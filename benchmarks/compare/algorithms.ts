@@ -19,16 +19,15 @@ export const ALGORITHMS: readonly Algorithm[] = [
   },
   { name: "RLOO", settings: ["algorithm.adv_estimator=rloo"] },
   { name: "GRPO", settings: ["algorithm.adv_estimator=grpo"] },
-  { name: "GiGPO", settings: gigpo("mean_norm", "observation") },
-  { name: "GiGPO with std", settings: gigpo("mean_std_norm", "observation") },
-  // Steps after an action that changed nothing are taken for the state before it.
-  { name: "GiGPO by state", settings: gigpo("mean_norm", "state") },
+  { name: "GiGPO", settings: gigpo("mean_norm") },
+  { name: "GiGPO with std", settings: gigpo("mean_std_norm") },
 ];
 
-function gigpo(mode: string, anchors: string): string[] {
+/** As in its paper: the same observation is the same state. */
+function gigpo(mode: string): string[] {
   return [
     "algorithm.adv_estimator=gigpo",
     `algorithm.gigpo.mode=${mode}`,
-    `algorithm.gigpo.anchors=${anchors}`,
+    "algorithm.gigpo.anchors=observation",
   ];
 }

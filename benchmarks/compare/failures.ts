@@ -3,6 +3,7 @@
  * episodes that `eval --out FOLDER` stored. Rules, in their order; every lost episode is in one class.
  */
 import { pathToFileURL } from "node:url";
+import { readWish } from "../../src/environments/alfworld/explorer/wish.ts";
 import { readTrajectories, type Trajectory } from "../../src/rollout/index.ts";
 
 const CLASSES = {
@@ -18,21 +19,14 @@ export function failureOf({ won, turns }: Trajectory): Failure | undefined {
   if (won) return undefined;
   const idle = turns.filter(({ admissible }) => admissible === false).length;
   if (idle > turns.length / 2) return "went in circles";
-  const wanted = wantedIn(turns[0]?.observation ?? "");
-  const had = turns.some(({ action, admissible }) => {
-    return admissible === true && new RegExp(`^take ${wanted} \\d`).test(action ?? "");
-  });
-  if (had) return "did not finish";
-  const seen = turns.some(({ observation }) => new RegExp(`\\ba ${wanted} \\d`).test(observation));
+  const task = /Your task is to: (.*)/.exec(turns[0]?.observation ?? "")?.[1] ?? "";
+  const wanted = readWish(task)?.object ?? "";
+  const taking = new RegExp(`^take ${wanted} \\d`);
+  if (turns.some(({ action, admissible }) => admissible === true && taking.test(action ?? "")))
+    return "did not finish";
+  const told = new RegExp(`\\ba ${wanted} \\d`);
+  const seen = turns.some(({ observation }) => told.test(observation));
   return seen ? "overlooked" : "searched to the end";
-}
-
-/** The kind of thing that the task is about. */
-function wantedIn(text: string): string {
-  const task = /Your task is to: (.*)/.exec(text)?.[1] ?? "";
-  const words =
-    /^(?:look at|examine the|find two|put two|put a (?:clean|hot|cool)|put (?:a|some)|(?:clean|heat|cool) some) (\S+)/;
-  return words.exec(task)?.[1] ?? "";
 }
 
 function report(folder: string): void {

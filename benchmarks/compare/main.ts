@@ -45,9 +45,8 @@ async function compare(comparison: Comparison): Promise<void> {
     made: { agent, model, warmUp, training },
   };
   const begin = "folder" in model ? model.folder : folders.model;
-  if ("folder" in model && !existsSync(begin))
-    throw new Error(`there is no ${begin}; it is made by: ${model.madeBy}`);
-  if (!("folder" in model) && !existsSync(begin)) {
+  if (!existsSync(begin)) {
+    if ("folder" in model) throw new Error(`there is no ${begin}; it is made by: ${model.madeBy}`);
     say("a new model");
     const words = ["model", "init", begin, ...model, "--world", agent];
     await run(words, `${begin}.log`);

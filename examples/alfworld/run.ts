@@ -1,7 +1,7 @@
 /**
  * @file ALFWorld from nothing: a tokenizer and a model, SFT on episodes of the exploring expert, GiGPO,
- * evaluation of the policy that did best in held-out games. Each step is one of our own commands, printed before it runs; what is there already is not
- * done again, and an interrupted training goes on.
+ * evaluation of the policy that did best in held-out games. Each step is one of our own commands, printed
+ * before it runs; what is there already is not done again, and an interrupted training goes on.
  *
  *   npx tsx examples/alfworld/run.ts [--folder runs/alfworld] [--minutes 30]
  */
@@ -24,12 +24,10 @@ if (!process.env.ALFWORLD_DATA && !existsSync("data/alfworld")) {
 }
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const folderOf = (name: string) => join(values.folder, name);
-const [model, warm, more, run] = ["model", "warm", "more", "run"].map(folderOf) as [
-  string,
-  string,
-  string,
-  string,
-];
+const model = folderOf("model");
+const warm = folderOf("warm");
+const more = folderOf("more");
+const run = folderOf("run");
 const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
 
 step(model, [

@@ -1,7 +1,8 @@
 /**
  * @file What the explorer has seen so far: where it is, what it holds, what is in which receptacle.
  * All of it comes from observations and the lists of admissible commands, or from the texts alone: for
- * agents that are not shown the lists, which give away what is within reach and was not described.
+ * agents that are not shown the lists, which give away what is within reach and was not described. (Lamps
+ * come from the lists in any case: in rooms of our own no text may tell of them.)
  */
 import type { Observation } from "../../environment.ts";
 import { classOf } from "./places.ts";
