@@ -2,11 +2,11 @@
  * @file A model's weights as an agent that acts: the engine that draws its tokens, and policies over it.
  * Training and evaluation both begin here, so that a model is played as it was trained.
  */
-import { type Agent, replyFormat } from "../agents/index.ts";
-import { type Config, ConfigError } from "../config/index.ts";
+import type { Agent } from "../agents/index.ts";
+import type { Config } from "../config/index.ts";
 import { createEngine, type Engine, type SamplingOptions } from "../generation/index.ts";
 import type { Chat, Model } from "../models/index.ts";
-import { demandedBesideAction, modelPolicy, type Policy } from "../rollout/index.ts";
+import { modelPolicy, type Policy } from "../rollout/index.ts";
 import { summarizerOf } from "./asking.ts";
 import { agentOf } from "./setting.ts";
 
@@ -29,7 +29,6 @@ export interface ModelAgent {
 /** The engine is the caller's to close, and the model stays the caller's. */
 export function createModelAgent(config: Config, model: Model, chat: Chat): ModelAgent {
   const { rollout } = config.actor_rollout_ref;
-  if (rollout.constrain) requireConstrainable(config);
   const engine = createEngine(model, {
     cacheBytes: rollout.cache_bytes,
     tokensPerStep: rollout.max_num_batched_tokens,
@@ -49,16 +48,6 @@ export function createModelAgent(config: Config, model: Model, chat: Chat): Mode
         ...(rollout.constrain && { constrain: agent.format }),
       }),
   };
-}
-
-/** Before anything is opened, in the words of settings; a policy would say it later in others. */
-function requireConstrainable({ env }: Config): void {
-  const other = demandedBesideAction(replyFormat(env.format));
-  if (other !== undefined)
-    throw new ConfigError(
-      `actor_rollout_ref.rollout.constrain=True lets the agent say only its action, but env.format=` +
-        `${env.format} also demands "${other}"; use env.format=action, or do not constrain`,
-    );
 }
 
 /** How validation draws: by actor_rollout_ref.rollout.val_kwargs. */

@@ -138,11 +138,6 @@ describe("rollout", () => {
       2,
       /NO_SUCH_KEY is not set/,
     ],
-    [
-      ["household", "--model", model, "--constrain", "--format", "react"],
-      2,
-      /also demands "Thought"/,
-    ],
   ])("%j says what is wrong", async (words, code, message) => {
     expect(await main(["rollout", ...words])).toBe(code);
     expect(errors.join("\n")).toMatch(message);

@@ -280,9 +280,3 @@ describe("models that are asked in words", () => {
     );
   });
 });
-
-it("a format that a constrained agent cannot write is an error with the settings' names", async () => {
-  await expect(
-    trained("actor_rollout_ref.rollout.constrain=True", "env.format=react"),
-  ).rejects.toThrow(/rollout.constrain=True lets the agent say only its action.*env.format=react/);
-});

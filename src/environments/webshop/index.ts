@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineWorld } from "../define.ts";
 import { EnvironmentError } from "../environment.ts";
+import { SHOPPERS, type ShopperKind } from "./expert/kind.ts";
 import { MODES, type Mode } from "./pages/mode.ts";
 
 /** Where `data get webshop` puts the files unless told otherwise. */
@@ -98,6 +99,14 @@ export const webshop = defineWorld({
       default: 10,
       about: "the reward of a purchase that scores 1",
     },
+    expert: {
+      kind: "text",
+      choices: SHOPPERS,
+      default: "thorough",
+      about:
+        "how the expert shops: thorough reads the features of what seems to lack something, trusting " +
+        "relies on the search and chooses options only",
+    },
     cache: {
       kind: "text",
       about:
@@ -105,7 +114,18 @@ export const webshop = defineWorld({
         "folder, from 20,000 products on",
     },
   },
-  async open({ data = dataFolder(), human, small, products, goals, valid, seed, cache, ...rest }) {
+  async open({
+    data = dataFolder(),
+    human,
+    small,
+    products,
+    goals,
+    valid,
+    seed,
+    cache,
+    expert,
+    ...rest
+  }) {
     if (human && data === "builtin")
       throw new EnvironmentError(
         "webshop",
@@ -120,7 +140,10 @@ export const webshop = defineWorld({
             ...{ human, small, products, valid, seed, cache },
           });
     const { shopWorld } = await import("./world.ts");
-    return shopWorld({ name: "webshop", shop, ...rest, mode: rest.mode as Mode });
+    return shopWorld(
+      { name: "webshop", shop, ...rest, mode: rest.mode as Mode },
+      expert as ShopperKind,
+    );
   },
 });
 

@@ -4,10 +4,11 @@
 import type { LocalEnvironment, Task, World } from "../environment.ts";
 import { requireSplit, taskSet } from "../tasks.ts";
 import { type Context, ShopEnvironment } from "./environment.ts";
+import type { ShopperKind } from "./expert/kind.ts";
 import { shopper } from "./expert/shopper.ts";
 import { solutionOf } from "./solution.ts";
 
-export function shopWorld(context: Context): World<LocalEnvironment> {
+export function shopWorld(context: Context, expert: ShopperKind): World<LocalEnvironment> {
   const { name, shop, mode } = context;
   const { goals, catalogue } = shop;
   return {
@@ -31,7 +32,7 @@ export function shopWorld(context: Context): World<LocalEnvironment> {
     environment: () => new ShopEnvironment(context),
     // The shopper reads plain text; what precedes the page would confuse it.
     ...(mode === "text" && context.previousActions + context.previousObservations === 0
-      ? { expert: () => shopper() }
+      ? { expert: () => shopper(expert) }
       : {}),
     solution(task) {
       const goal = goals.find(task.id);

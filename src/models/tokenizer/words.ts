@@ -21,6 +21,13 @@ const PATTERNS: Readonly<Record<Numbers, { behind: string; alone: string }>> = {
   joined: { behind: "", alone: SPACED },
   named: { behind: "(?: \\p{N}{1,3})?", alone: SPACED },
 };
+/**
+ * Where names are to be single tokens, so are marks, "[SEP]", and codes, letters and digits in one, at least
+ * four: "B07XQ2". A code is cut off from what stands before: the same token where it is read and where it
+ * is said.
+ */
+const MARK = " ?\\[\\p{Lu}+\\]";
+const CODE = "(?=\\p{L}+\\p{N}|\\p{N}+\\p{L})[\\p{L}\\p{N}]{4,}";
 
 /**
  * Qwen's pattern: contractions, words with one leading space or sign, numbers, runs of other signs, line
@@ -28,8 +35,9 @@ const PATTERNS: Readonly<Record<Numbers, { behind: string; alone: string }>> = {
  */
 export function wordPattern(numbers: Numbers): string {
   const { behind, alone } = PATTERNS[numbers];
+  const [whole, noCode] = numbers === "named" ? [`${MARK}|${CODE}|`, `(?!${CODE})`] : ["", ""];
   return (
-    `'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+${behind}|${alone}|` +
+    `'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|${whole}[^\\r\\n\\p{L}\\p{N}]?${noCode}\\p{L}+${behind}|${alone}|` +
     " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
   );
 }

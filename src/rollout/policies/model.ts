@@ -2,9 +2,9 @@
  * @file A model as a policy: in this process or behind a server.
  */
 import { type ReplyFormat, replyFormat } from "../../agents/index.ts";
-import type { Observation } from "../../environments/index.ts";
 import type { SamplingOptions, TextGenerator } from "../../generation/index.ts";
 import type { Chat } from "../../models/index.ts";
+import { constrainedReply, constraintOf } from "./constrained.ts";
 import type { Policy } from "./policy.ts";
 
 export interface ModelPolicyOptions {
@@ -16,7 +16,7 @@ export interface ModelPolicyOptions {
   readonly sampling: SamplingOptions;
   /**
    * Only replies that hold an admissible action, written in this format, can be drawn, where the world
-   * knows the actions. To be reported apart from free generation.
+   * knows the actions; thoughts before it are free. To be reported apart from free generation.
    */
   readonly constrain?: string | ReplyFormat;
 }
@@ -24,7 +24,7 @@ export interface ModelPolicyOptions {
 export function modelPolicy(options: ModelPolicyOptions): Policy {
   const { generator, chat, contextLength, sampling, constrain } = options;
   const format = typeof constrain === "string" ? replyFormat(constrain) : constrain;
-  if (format) requireOnlyAction(format);
+  const constraint = format && constraintOf(format);
   const stopTokens = sampling.stopTokens ?? [chat.endOfTurnId];
   return {
     chat,
@@ -32,37 +32,22 @@ export function modelPolicy(options: ModelPolicyOptions): Policy {
     replyTokens: sampling.maximumTokens,
     source: "policy",
     reply({ episode, prompt, observation, maximumTokens, seed, signal }) {
-      const choices = format && choicesOf(observation, format);
-      return generator.generate({
+      const request = {
         prompt,
-        sampling: { ...sampling, stopTokens, maximumTokens, ...(choices && { choices }) },
+        sampling: { ...sampling, stopTokens, maximumTokens },
         seed,
         conversation: episode,
         signal,
-      });
+      };
+      const choices = constraint?.choices(observation);
+      return choices
+        ? constrainedReply(generator, request, {
+            opening: constraint?.opening,
+            choices,
+            tokenizer: chat.tokenizer,
+          })
+        : generator.generate(request);
     },
     end: (episode) => generator.release(episode),
   };
-}
-
-/** Constrained replies hold an action and nothing else: a format that demands more would refuse them. */
-function requireOnlyAction(format: ReplyFormat): void {
-  const other = demandedBesideAction(format);
-  if (other !== undefined)
-    throw new RangeError(
-      `a constrained policy says only its action, but the format "${format.name}" also demands ` +
-        `"${other}"; use a format without such fields (action, tools)`,
-    );
-}
-
-/** A field that a format demands beside the action, if there is one: its replies cannot be constrained. */
-export function demandedBesideAction({ fields, actionField }: ReplyFormat): string | undefined {
-  return fields.find((field) => field.name !== actionField && !field.optional)?.name;
-}
-
-/** Undefined where the world knows no actions, or some have blanks that only the model can fill in. */
-function choicesOf({ admissible }: Observation, format: ReplyFormat): string[] | undefined {
-  if (!admissible || admissible.length === 0 || admissible.some((action) => action.includes("<")))
-    return undefined;
-  return [...new Set(admissible)].map((action) => format.write(action));
 }

@@ -1,10 +1,8 @@
 /**
- * @file The built-in shop and the scripted shopper.
+ * @file The built-in shop.
  */
 import { describe, expect, it } from "vitest";
-import { type LocalEnvironment, openWorld, type World } from "../../../src/environments/index.ts";
-import { readPage } from "../../../src/environments/webshop/expert/reading.ts";
-import { wishesOf } from "../../../src/environments/webshop/expert/wishes.ts";
+import type { LocalEnvironment, World } from "../../../src/environments/index.ts";
 import {
   asinOf,
   generatedProduct,
@@ -17,31 +15,8 @@ import {
 } from "../../../src/environments/webshop/generator/generated-shop.ts";
 import { COLOURS, KINDS } from "../../../src/environments/webshop/generator/vocabulary.ts";
 import { matchedOptions } from "../../../src/environments/webshop/reward/options.ts";
-import { steps, withShopWorld } from "./material.ts";
-
-const open = async (options: Record<string, unknown> = {}) =>
-  (await openWorld("webshop", { data: "builtin", ...options })) as World<LocalEnvironment>;
-
-/** Plays tasks with the expert; how many were won, and the mean score. */
-async function shopping(world: World<LocalEnvironment>, split: string, count: number) {
-  const tasks = await world.tasks(split);
-  const environment = world.environment();
-  let won = 0;
-  let score = 0;
-  for (let i = 0; i < count; i++) {
-    const expert = world.expert!(i);
-    let observation = environment.reset(tasks.task(i));
-    for (let step = 0; step < 15; step++) {
-      const result = environment.step(expert.act(observation));
-      observation = result.observation;
-      if (!result.done) continue;
-      if (result.won) won++;
-      score += result.score;
-      break;
-    }
-  }
-  return { won, score: score / count };
-}
+import { steps } from "./material.ts";
+import { openShop as open, shopping } from "./shopping.ts";
 
 describe("the built-in shop", () => {
   it("has goals that can all be fulfilled: known actions score 1", async () => {
@@ -122,66 +97,5 @@ describe("the built-in shop", () => {
 
   it("has no goals by people", async () => {
     await expect(open({ human: true })).rejects.toThrow(/the built-in shop has no goals by people/);
-  });
-});
-
-describe("the shopper", () => {
-  it("fulfils at least 98 of 100 goals of the test within 15 steps", async () => {
-    const { won, score } = await shopping(await open(), "test", 500);
-    expect(won).toBeGreaterThanOrEqual(490);
-    expect(score).toBeGreaterThan(0.98);
-  });
-
-  it("shops in the original's files too", () =>
-    withShopWorld({}, async (world) => {
-      const { won } = await shopping(world, "test", 6);
-      expect(won).toBeGreaterThanOrEqual(4);
-    }));
-
-  it("reads instructions as people do", () => {
-    expect(
-      wishesOf(
-        "Find me x with y with color: a, b, and size: 9.5, and price lower than 70.00 dollars",
-      ),
-    ).toEqual({
-      query: "Find me x with y a, b 9.5",
-      terms: new Set(["x", "y"]),
-      options: [
-        ["color", "a, b"],
-        ["size", "9.5"],
-      ],
-      priceLimit: 70,
-    });
-    expect(wishesOf("i want [something] <nice>")).toMatchObject({
-      ...{ query: "i want something nice", options: [], priceLimit: Infinity },
-    });
-    expect(wishesOf("").query).toBe("anything");
-  });
-
-  it("does not take the instruction above a page for what the page says", async () => {
-    const world = await open();
-    const environment = world.environment();
-    const { instruction } = environment.reset((await world.tasks("test")).task(0));
-    const { observation } = steps(environment, "search[shoes]", "click[next >]");
-    const asin = observation.admissible!.at(-1)!;
-    const features = steps(environment, asin, "click[features]").observation;
-    expect(features.text).toContain(instruction);
-    expect(readPage(features)).toEqual({
-      kind: "other",
-      text: expect.stringMatching(/^What else you get/),
-    });
-  });
-
-  it("says something to any page", async () => {
-    const world = await open({ products: 5 });
-    const expert = world.expert!(0);
-    for (const text of ["", "x", "WebShop", "Page 1 (Total results: 0)", "[SEP]", "Price: $"])
-      for (const admissible of [undefined, [], ["click[search]"], ["click[buy now]"]])
-        expect(typeof expert.act({ text, anchor: text, info: {}, admissible })).toBe("string");
-  });
-
-  it("is only there where it can read", async () => {
-    expect((await open({ mode: "html" })).expert).toBeUndefined();
-    expect((await open({ previousActions: 1 })).expert).toBeUndefined();
   });
 });

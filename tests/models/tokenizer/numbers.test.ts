@@ -37,9 +37,32 @@ it.each([
   expect(ids.map((id) => tokenizer.decode([id]))).toEqual(pieces);
 });
 
+it("a code is one token, and the same one wherever it stands; a mark is one, too", () => {
+  const folder = join(temporaryFolder(), "codes");
+  const config = presetConfig("tiny");
+  const texts = Array.from(
+    { length: 40 },
+    (_, i) => `See B07X${i % 2}Q [SEP] click[B07X${i % 2}Q]`,
+  );
+  initModelFolder(folder, { config, texts, vocabularySize: 400, seed: 3, numbers: "named" });
+  const tokenizer = loadTokenizer(folder);
+  const pieces = (text: string) => tokenizer.encode(text).map((id) => tokenizer.decode([id]));
+  expect(pieces("See B07X1Q")).toEqual(["See", " ", "B07X1Q"]);
+  expect(pieces("B07X1Q [SEP]")).toEqual(["B07X1Q", " [SEP]"]);
+  expect(pieces("click[B07X1Q]").slice(-3)).toEqual(["[", "B07X1Q", "]"]);
+});
+
 it.each(NUMBERS)("%s: what is encoded comes back", (numbers) => {
   const tokenizer = loadTokenizer(made(numbers));
-  for (const text of ["drawer 12", "pen 9999 0 1", "1 2  3", "x1 y 22z", "pen\n3", "№ 5 ½ 7"])
+  for (const text of [
+    "drawer 12",
+    "pen 9999 0 1",
+    "1 2  3",
+    "x1 y 22z",
+    "[AB12] 3C4D-x1y2z3",
+    "pen\n3",
+    "№ 5 ½ 7",
+  ])
     expect(tokenizer.decode(tokenizer.encode(text))).toBe(text);
 });
 

@@ -12,15 +12,17 @@ export interface Offer {
   readonly high: number;
 }
 
+export interface ItemReading {
+  readonly kind: "item";
+  readonly title: string;
+  /** Values by the name of their option. */
+  readonly options: ReadonlyMap<string, readonly string[]>;
+}
+
 export type Reading =
   | { readonly kind: "search" }
   | { readonly kind: "results"; readonly offers: readonly Offer[] }
-  | {
-      readonly kind: "item";
-      readonly title: string;
-      /** Values by the name of their option. */
-      readonly options: ReadonlyMap<string, readonly string[]>;
-    }
+  | ItemReading
   /** A page of a product's description or features: its text without the head. */
   | { readonly kind: "other"; readonly text: string };
 

@@ -1,11 +1,15 @@
 /**
  * @file The scripted shopper. It searches for what the instruction says, opens the results one after the
- * other (those that are not too dear), reads their features, and buys the first that has everything; or,
- * when it has looked long enough, the best that it has seen.
+ * other (those that are not too dear), and buys the first that has everything; or, when it has looked long
+ * enough, the best that it has seen. A thorough one reads the features of what seems to lack something, a
+ * trusting one relies on the search: it asks for no more than the wanted options.
+ *
+ * Its thoughts say what is still to be chosen: pages do not show what was.
  */
 import type { Expert, Observation } from "../../environment.ts";
 import { termsOf } from "../search/analysis.ts";
-import { type Offer, type Reading, readPage } from "./reading.ts";
+import type { ShopperKind } from "./kind.ts";
+import { type ItemReading, type Offer, type Reading, readPage } from "./reading.ts";
 import { type Wishes, wishesOf } from "./wishes.ts";
 
 /** An episode usually has 15 steps; these are needed at the end to open a product, choose and buy. */
@@ -31,68 +35,86 @@ interface Current {
   read: boolean;
 }
 
-export function shopper(): Expert {
+export function shopper(kind: ShopperKind): Expert {
   let wishes: Wishes | undefined;
   let steps = 0;
-  const tried = new Set<string>();
+  const judged = new Set<string>();
   let best: Candidate | undefined;
   let current: Current | undefined;
   let decided: Candidate | undefined;
   let chosen = new Set<string>();
+  let page: Reading = { kind: "search" };
+  let thought = "";
+  /** Takes back what the last action would have done, in case that something else was done. */
+  let takeBack = (): void => {};
 
   const search = ({ query }: Wishes): string => `search[${query}]`;
 
-  const results = (offers: readonly Offer[], wanted: Wishes): string => {
-    chosen = new Set();
-    const open = (offer: Offer, read: boolean): string => {
-      tried.add(offer.asin);
-      const affordable = likelihood(offer, wanted.priceLimit);
-      current = { asin: offer.asin, terms: new Set(termsOf(offer.title)), affordable, read };
-      return `click[${offer.asin}]`;
+  const open = (offer: Offer, { priceLimit }: Wishes, read: boolean): string => {
+    const before = current;
+    takeBack = () => {
+      current = before;
     };
-    const known = offers.find(({ asin }) => asin === decided?.asin);
-    if (known) return open(known, true);
-    const untried = offers.filter(({ asin }) => !tried.has(asin));
-    const next = untried.find((offer) => likelihood(offer, wanted.priceLimit) > 0);
-    if (next) return open(next, decided !== undefined);
-    if (steps < PATIENCE && offers.length > 0) return "click[next >]";
-    return untried[0] ? open(untried[0], true) : search(wanted);
+    chosen = new Set();
+    const affordable = likelihood(offer, priceLimit);
+    current = { asin: offer.asin, terms: new Set(termsOf(offer.title)), affordable, read };
+    return `click[${offer.asin}]`;
   };
 
-  const judged = (page: Reading & { kind: "item" }, wanted: Wishes, item: Current) => {
+  const results = (offers: readonly Offer[], wanted: Wishes): string => {
+    const known = offers.find(({ asin }) => asin === decided?.asin);
+    if (known) return open(known, wanted, true);
+    const unknown = offers.filter(({ asin }) => !judged.has(asin));
+    const next = unknown.find((offer) => likelihood(offer, wanted.priceLimit) > 0);
+    if (next) return open(next, wanted, decided !== undefined);
+    if (steps < PATIENCE && offers.length > 0) return "click[next >]";
+    return unknown[0] ? open(unknown[0], wanted, true) : search(wanted);
+  };
+
+  const judge = (page: ItemReading, wanted: Wishes, item: Current) => {
     const choices = choicesOf(page.options, wanted);
     const missing = [...wanted.terms].filter((term) => !item.terms.has(term)).length;
     const hasOptions = choices.length >= wanted.options.length;
     const fulfilled = wanted.terms.size - missing + choices.length + item.affordable;
-    const complete = missing === 0 && hasOptions && item.affordable >= 0.5;
-    return { asin: item.asin, fulfilled, choices, complete, hasOptions, missing };
+    const unsure = missing > 0 && kind === "thorough";
+    const complete = !unsure && hasOptions && item.affordable >= 0.5;
+    return { asin: item.asin, fulfilled, choices, complete, hasOptions, unsure };
   };
 
-  const item = (page: Reading & { kind: "item" }, wanted: Wishes): string => {
-    current ??= { asin: "", terms: new Set(), affordable: 1, read: true };
-    if (decided?.asin !== current.asin) {
-      const candidate = judged(page, wanted, current);
+  const item = (page: ItemReading, wanted: Wishes): string => {
+    const here = current ?? { asin: "", terms: new Set(), affordable: 1, read: true };
+    current = here;
+    if (decided?.asin !== here.asin) {
+      const candidate = judge(page, wanted, here);
       const late = steps >= PATIENCE;
-      if (!current.read && candidate.missing > 0 && candidate.hasOptions && !late) {
-        current.read = true;
+      if (!here.read && candidate.unsure && candidate.hasOptions && !late) {
+        here.read = true;
+        takeBack = () => {
+          here.read = false;
+        };
         return "click[features]";
       }
+      judged.add(here.asin);
       if (!best || candidate.fulfilled > best.fulfilled) best = candidate;
       if (!candidate.complete && !late) return "click[< prev]";
       decided = candidate.complete ? candidate : best;
-      if (decided.asin !== current.asin) return "click[< prev]";
+      if (decided.asin !== here.asin) return "click[< prev]";
     }
     const unchosen = decided.choices.find((value) => !chosen.has(value));
+    thought = thoughtOf(decided.choices.filter((value) => !chosen.has(value)));
     if (unchosen === undefined) return "click[buy now]";
     chosen.add(unchosen);
+    takeBack = () => chosen.delete(unchosen);
     return `click[${unchosen}]`;
   };
 
   return {
     act(observation: Observation) {
       wishes ??= wishesOf(observation.instruction ?? "");
+      thought = thoughtOf(wishes.options.map(([, value]) => value));
+      takeBack = () => {};
       steps++;
-      const page = readPage(observation);
+      page = readPage(observation);
       switch (page.kind) {
         case "search":
           return search(wishes);
@@ -106,7 +128,27 @@ export function shopper(): Expert {
           return "click[< prev]";
       }
     },
+    thought: () => thought,
+    acted(action) {
+      takeBack();
+      const clicked = /^click\[(.*)\]$/s.exec(action.trim())?.[1]?.toLowerCase();
+      if (clicked === undefined || !wishes) return;
+      if (page.kind === "results") {
+        const offer = page.offers.find(({ asin }) => asin.toLowerCase() === clicked);
+        if (offer) open(offer, wishes, false);
+      } else if (page.kind === "item") {
+        // Another value of an option takes the place of the one that was chosen.
+        for (const values of page.options.values())
+          if (values.includes(clicked)) for (const value of values) chosen.delete(value);
+        chosen.add(clicked);
+      }
+    },
   };
+}
+
+/** "need plum, 32 ounce", "need nothing". */
+function thoughtOf(values: readonly string[]): string {
+  return `need ${values.join(", ") || "nothing"}`;
 }
 
 /** How likely a price that is drawn from the offer's range is within the limit. */
