@@ -3,7 +3,7 @@
  * evaluation of the policy that did best in held-out games. Each step is one of our own commands, printed
  * before it runs; what is there already is not done again, and an interrupted training goes on.
  *
- *   npx tsx examples/alfworld/run.ts [--folder runs/alfworld] [--minutes 30]
+ *   npx tsx examples/alfworld/run.ts [--folder runs/alfworld] [--minutes 30] [--seed 0]
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -15,6 +15,7 @@ const { values } = parseArgs({
   options: {
     folder: { type: "string", default: "runs/alfworld" },
     minutes: { type: "string", default: "30" },
+    seed: { type: "string", default: "0" },
   },
 });
 // Without the games the world "alfworld" would be played in built-in rooms: not what is wanted here.
@@ -22,6 +23,7 @@ if (!process.env.ALFWORLD_DATA && !existsSync("data/alfworld")) {
   console.error("No games: run `npx openmanus-rl data get alfworld`, or set ALFWORLD_DATA.");
   process.exit(1);
 }
+const seed = Number(values.seed);
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const folderOf = (name: string) => join(values.folder, name);
 const model = folderOf("model");
@@ -33,15 +35,17 @@ const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
 step(model, [
   ...["model", "init", model, "--preset", "mini", "--matching", "--numbers", "named"],
   ...["--vocabulary", "2048", "--world", here("agent.yaml"), "--tasks", "1000"],
+  ...["--seed", `${seed}`],
 ]);
-const learn = (out: string, from: string, words: readonly string[]) =>
+const learn = (out: string, from: string, part: number, words: readonly string[]) =>
   step(out, [
     ...["sft", ...agent, "--out", out, "--everything", "--epochs", "1", "--batch", "4"],
-    ...["--slips", "0.05", "--holdout", "0", ...words, `actor_rollout_ref.model.path=${from}`],
+    ...["--slips", "0.05", "--holdout", "0", ...words, "--seed", `${2 * seed + part}`],
+    `actor_rollout_ref.model.path=${from}`,
   ]);
-learn(warm, model, ["--episodes", "16000", "--lr", "2e-3"]);
+learn(warm, model, 0, ["--episodes", "16000", "--lr", "2e-3"]);
 // Again, more slowly, after an expert that tries some of its mistakes more than once.
-learn(more, warm, ["--episodes", "14000", "--lr", "1e-3", "--again", "0.5", "--seed", "1"]);
+learn(more, warm, 1, ["--episodes", "14000", "--lr", "1e-3", "--again", "0.5"]);
 step(undefined, [
   ...["train", ...agent, "--config", here("gigpo.yaml")],
   ...[`actor_rollout_ref.model.path=${more}`, `trainer.default_local_dir=${run}`],
@@ -49,7 +53,7 @@ step(undefined, [
   // near to what SFT has settled, which lets it learn at twice the rate.
   ...["actor_rollout_ref.rollout.temperature=0.7", "actor_rollout_ref.actor.optim.lr=2e-4"],
   ...["actor_rollout_ref.actor.use_kl_loss=True", "actor_rollout_ref.actor.kl_loss_coef=0.05"],
-  ...["data.val_batch_size=200"],
+  ...["data.val_batch_size=200", `trainer.seed=${seed}`],
   ...["trainer.total_epochs=10000", `trainer.max_minutes=${values.minutes}`],
 ]);
 const policy = bestOf(run);

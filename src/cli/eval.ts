@@ -11,6 +11,7 @@ import {
   convergence,
   evaluateModel,
   openConfiguredWorld,
+  phaseTimes,
   requireModelFolder,
   successReport,
   successTable,
@@ -29,7 +30,7 @@ export const evalCommand: Command = {
     "",
     "Plays tasks that training never sees, and shows the success rate with its 95 % interval, by kind of",
     "task, rewards, turns and valid actions. World and format are what the model folder says",
-    "(openmanus-rl.json), or key=value as for train. --run shows how fast a run learned.",
+    "(openmanus-rl.json), or key=value as for train. --run shows how fast a run learned, and where its time went.",
     "",
     "  --against MODEL   the same tasks with another model, and a paired test of the difference",
     "  --split S         the tasks' split (the validation split unless said)",
@@ -153,7 +154,8 @@ function showConvergence(folder: string, json: boolean): number {
   const file = join(folder, "metrics.jsonl");
   if (!existsSync(file))
     throw new ConfigError(`there is no run in "${folder}" (no metrics.jsonl); give a run's folder`);
-  const found = convergence(readMetrics(file), RATES);
+  const metrics = readMetrics(file);
+  const found = convergence(metrics, RATES);
   if (json) {
     console.log(JSON.stringify(found, null, 2));
     return 0;
@@ -166,5 +168,12 @@ function showConvergence(folder: string, json: boolean): number {
           ? "not reached"
           : `${String(step).padStart(9)}  ${String(episodes).padStart(8)}  ${minutes!.toFixed(1).padStart(7)}`),
     );
+  const phases = phaseTimes(metrics);
+  if (phases.length > 0) {
+    const whole = phases.reduce((sum, { seconds }) => sum + seconds, 0);
+    const parts = phases.filter(({ share }) => share >= 0.005);
+    const named = parts.map(({ name, share }) => `${name} ${(100 * share).toFixed(0)} %`);
+    console.log(`\nan iteration takes ${whole.toFixed(2)} s: ${named.join(", ")}`);
+  }
   return 0;
 }

@@ -15,6 +15,7 @@ export {
   validationDrawing,
 } from "./model-agent.ts";
 export { comparePaired, type PairedComparison, signTest } from "./paired.ts";
+export { type PhaseTime, phaseTimes } from "./phases.ts";
 export { configForModel, openPlayer, type Player } from "./player.ts";
 export {
   agentOf,
