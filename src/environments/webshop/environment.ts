@@ -123,7 +123,8 @@ export class ShopEnvironment implements LocalEnvironment {
         `there is no goal ${JSON.stringify(task.id).slice(0, 80)}; ids are ${shop.goals.about}. Is it a task of another shop?`,
       );
     const { instruction } = goal;
-    const view = { catalogue: shop.catalogue, instruction, session: task.id, showAttributes };
+    const catalogue = shop.catalogueOf?.(task.id) ?? shop.catalogue;
+    const view = { catalogue, instruction, session: task.id, showAttributes };
     const info = { goal_idx: task.id, task_text: instruction, split: task.split };
     this.#episode = { goal, view, mode, info };
     this.#page = { kind: "index" };
@@ -168,7 +169,7 @@ export class ShopEnvironment implements LocalEnvironment {
   }
 
   #bought(episode: Episode, page: ItemPage, action: string): StepResult {
-    const { catalogue } = this.#context.shop;
+    const { catalogue } = episode.view;
     const { product, chosen } = page;
     const purchase = {
       product: catalogue.product(product),

@@ -58,6 +58,16 @@ export const webshop = defineWorld({
       default: 10_000,
       about: "how many goals the split train of the built-in shop has",
     },
+    shops: {
+      kind: "number",
+      integer: true,
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 1,
+      about:
+        "in how many built-in shops the goals are, each with products of its own under the same codes: " +
+        "who shops in many learns to shop, and not which code is which product",
+    },
     valid: {
       kind: "number",
       integer: true,
@@ -120,6 +130,7 @@ export const webshop = defineWorld({
     small,
     products,
     goals,
+    shops,
     valid,
     seed,
     cache,
@@ -134,7 +145,7 @@ export const webshop = defineWorld({
     const shop =
       data === "builtin"
         ? (await import("./generator/generated-shop.ts")).generatedShop({
-            ...{ products: products ?? BUILT_IN_PRODUCTS, goals, seed, cache },
+            ...{ products: products ?? BUILT_IN_PRODUCTS, goals, shops, seed, cache },
           })
         : (await import("./data/file-shop.ts")).fileShop(data, {
             ...{ human, small, products, valid, seed, cache },

@@ -6,6 +6,8 @@ import type { Catalogue } from "./product.ts";
 
 export interface Shop {
   readonly catalogue: Catalogue;
+  /** Where there are several shops: that of a goal, by its id. */
+  catalogueOf?(goal: string): Catalogue;
   readonly goals: ShopGoals;
   /** For people: "1000 products and 6910 synthetic goals in data/webshop". */
   readonly source: string;

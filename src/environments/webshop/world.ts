@@ -10,7 +10,7 @@ import { solutionOf } from "./solution.ts";
 
 export function shopWorld(context: Context, expert: ShopperKind): World<LocalEnvironment> {
   const { name, shop, mode } = context;
-  const { goals, catalogue } = shop;
+  const { goals } = shop;
   return {
     name,
     source: shop.source,
@@ -36,7 +36,7 @@ export function shopWorld(context: Context, expert: ShopperKind): World<LocalEnv
       : {}),
     solution(task) {
       const goal = goals.find(task.id);
-      return goal && solutionOf(goal, catalogue);
+      return goal && solutionOf(goal, shop.catalogueOf?.(task.id) ?? shop.catalogue);
     },
     close: () => shop.close?.(),
   };

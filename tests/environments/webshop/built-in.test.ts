@@ -95,6 +95,25 @@ describe("the built-in shop", () => {
     ]);
   });
 
+  it("has several shops where asked: the same codes for other products, and goals in all of them", async () => {
+    const shops = generatedShop({ products: 50, goals: 30, shops: 3, seed: 7, cache: "off" });
+    const first = generatedShop({ products: 50, goals: 30, seed: 7, cache: "off" });
+    const titles = [0, 1, 2, 3].map((i) => shops.catalogueOf!(`train/${i}`).product(4).title);
+    expect(new Set(titles).size).toBe(3);
+    expect(titles[3]).toBe(titles[0]);
+    expect(first.catalogue.product(4).title).toBe(titles[0]);
+    expect(first.goals.find("train/3")).toEqual(shops.goals.find("train/3"));
+    const world = await open({ products: 50, shops: 20, goals: 60 });
+    const { won } = await shopping(world, "train", 60);
+    expect(won).toBeGreaterThanOrEqual(57);
+    const environment = world.environment();
+    const tasks = await world.tasks("test");
+    for (let i = 0; i < 30; i++) {
+      environment.reset(tasks.task(i));
+      expect(steps(environment, ...(await world.solution!(tasks.task(i)))!).won).toBe(true);
+    }
+  });
+
   it("has no goals by people", async () => {
     await expect(open({ human: true })).rejects.toThrow(/the built-in shop has no goals by people/);
   });

@@ -2,7 +2,7 @@
  * @file The built-in shop: nothing to download, any size.
  */
 import { keepingRecent } from "../../alfworld/cache.ts";
-import { seededRandom } from "../../random.ts";
+import { seededRandom, stableHash } from "../../random.ts";
 import { cacheFolder, fingerprint } from "../cache-folder.ts";
 import type { Goal } from "../goal.ts";
 import { keptProducts } from "../kept-products.ts";
@@ -23,6 +23,8 @@ import {
 /** So many products tell whether a cached index was made from other words than ours. */
 const SAMPLES = 100;
 const KEPT_GOALS = 2000;
+/** Of many shops, so many are kept: each takes some milliseconds to open. */
+const KEPT_SHOPS = 64;
 /** Goals of each of the splits valid and test. */
 const HELD_OUT = 500;
 
@@ -30,24 +32,35 @@ export interface GeneratedShopOptions {
   readonly products: number;
   /** How many goals the split train has. */
   readonly goals: number;
+  /** In how many shops the goals are, each with products of its own under the same codes. Default 1. */
+  readonly shops?: number;
   readonly seed: number;
   readonly cache: string | undefined;
 }
 
-export function generatedShop({ products, goals, seed, cache }: GeneratedShopOptions): Shop {
-  const catalogue = generatedCatalogue(products, seed, cache);
+export function generatedShop(options: GeneratedShopOptions): Shop {
+  const { products, goals, seed, cache, shops = 1 } = options;
+  const catalogueOf = keepingRecent(
+    (shop: number) => String(shop),
+    KEPT_SHOPS,
+    (shop: number) => generatedCatalogue(products, shopSeed(seed, shop), cache),
+  );
+  /** Goals of a split go round the shops. */
+  const shopOf = (id: string): number => Number(id.slice(id.indexOf("/") + 1)) % shops;
   const lengths: Readonly<Record<string, number>> = {
     ...{ train: goals, valid: HELD_OUT, test: HELD_OUT },
   };
   const make = (id: string): Goal => {
     const [split, number] = id.split("/");
     const random = seededRandom("webshop goal", seed, split!, Number(number));
-    const index = drawProduct(random, catalogue.size, split!, seed);
+    const catalogue = catalogueOf(shopOf(id));
+    const index = drawProduct(random, catalogue.size, split!, shopSeed(seed, shopOf(id)));
     return generatedGoal(catalogue.product(index), catalogue.price(index), random);
   };
   const goal = keepingRecent((id: string) => id, KEPT_GOALS, make);
   return {
-    catalogue,
+    catalogue: catalogueOf(0),
+    catalogueOf: (id) => catalogueOf(shopOf(id)),
     goals: {
       splits: Object.keys(lengths),
       length: (split) => lengths[split]!,
@@ -58,8 +71,13 @@ export function generatedShop({ products, goals, seed, cache }: GeneratedShopOpt
       },
       about: `train/0 to train/${goals - 1}, valid/0 and test/0 to ${HELD_OUT - 1}`,
     },
-    source: `${products} built-in products, seed ${seed}`,
+    source: `${shops > 1 ? `${shops} shops of ` : ""}${products} built-in products, seed ${seed}`,
   };
+}
+
+/** The first shop is that of the seed itself. */
+function shopSeed(seed: number, shop: number): number {
+  return shop === 0 ? seed : stableHash("webshop shop", seed, shop);
 }
 
 function generatedCatalogue(size: number, seed: number, cache: string | undefined): Catalogue {
