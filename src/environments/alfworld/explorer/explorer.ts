@@ -127,7 +127,7 @@ export function explorer(
       const step = possible(command) ? command : reach(next.seen);
       if (step === undefined) continue;
       if (wanted.count === 2 && placed === undefined)
-        other = known.find(({ found }) => found !== next.found);
+        other = known.find(({ found, place }) => found !== next.found && place === next.place);
       return step;
     }
     intent = {};

@@ -14,7 +14,7 @@ export interface Sighting {
 export interface Intent {
   /** The thing that is wanted now, and where it is, once it was seen. */
   readonly next?: Sighting | undefined;
-  /** Of two things that are wanted, the other one. */
+  /** Of two things that are wanted, the other one, at the same place. */
   readonly other?: Sighting | undefined;
   /** What is still to be done to the thing. */
   readonly treatment?: Wish["treatment"];
@@ -23,7 +23,7 @@ export interface Intent {
 /**
  * "rack needs cool sieve", "rack needs cool sieve sieve 2 at trolley 1", "rack needs cool sieve, have sieve 2",
  * "lantern needs beret, have beret 1, lantern 1 at hutch 2", "rack needs two whisk",
- * "rack needs two whisk whisk 3 at hutch 1, whisk 1 at hutch 1",
+ * "rack needs two whisk whisk 3, whisk 1 at hutch 1",
  * "rack needs two whisk, have whisk 3, whisk 1 at hutch 1", "rack has whisk 3, needs whisk whisk 1 at hutch 1".
  */
 export function thoughtOf(
@@ -37,10 +37,8 @@ export function thoughtOf(
   const kind = `${number}${treatment === undefined ? "" : `${treatment} `}${object}`;
   const needs = `${lamp ?? target} ${has}needs ${kind}`;
   const have = held === undefined ? "" : `, have ${held}`;
-  const first = next && `${held === undefined ? "" : ","} ${where(next)}`;
-  return needs + have + (first ?? "") + (other ? `, ${where(other)}` : "");
-}
-
-function where({ found, place }: Sighting): string {
-  return `${found} at ${place}`;
+  const seen = [next, other].filter((one) => one !== undefined);
+  if (seen.length === 0) return needs + have;
+  const names = seen.map(({ found }) => found).join(", ");
+  return `${needs}${have}${have && ","} ${names} at ${seen[0]!.place}`;
 }
