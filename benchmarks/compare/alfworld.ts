@@ -14,8 +14,10 @@ export const alfworld: Comparison = {
   agent: "examples/alfworld/agent.yaml",
   model: { folder: "runs/alfworld/more", madeBy: "npx tsx examples/alfworld/run.ts" },
   warmUp: [
-    ...["--everything", "--episodes", "2500", "--epochs", "1", "--batch", "4", "--lr", "1e-3"],
-    ...["--slips", "0.05", "--wanders", "0.4", "--seed", "2", "--holdout", "0"],
+    [
+      ...["--everything", "--episodes", "2500", "--epochs", "1", "--batch", "4", "--lr", "1e-3"],
+      ...["--slips", "0.05", "--wanders", "0.4", "--seed", "2", "--holdout", "0"],
+    ],
   ],
   training: [
     ...["--config", "examples/alfworld/gigpo.yaml", "actor_rollout_ref.actor.optim.lr=3e-4"],

@@ -18,8 +18,8 @@ export interface Comparison {
   readonly agent: string;
   /** Options of `model init`, or the folder of a model that another command makes. */
   readonly model: readonly string[] | { readonly folder: string; readonly madeBy: string };
-  /** Options of `sft`. */
-  readonly warmUp: readonly string[];
+  /** Options of `sft`, for each stage of the warm start. */
+  readonly warmUp: readonly (readonly string[])[];
   /** Settings of `train` that all algorithms share. */
   readonly training: readonly string[];
 }
@@ -27,7 +27,8 @@ export interface Comparison {
 export interface Folders {
   readonly root: string;
   readonly model: string;
-  readonly warm: string;
+  /** After so many stages of the warm start. */
+  warm(stages: number): string;
   run(algorithm: string, seed: number): string;
 }
 
@@ -35,7 +36,7 @@ export function foldersOf(root: string): Folders {
   return {
     root,
     model: join(root, "model"),
-    warm: join(root, "warm"),
+    warm: (stages) => join(root, stages === 1 ? "warm" : `warm-${stages}`),
     run: (algorithm, seed) => join(root, `${algorithm.toLowerCase().replaceAll(" ", "-")}-${seed}`),
   };
 }

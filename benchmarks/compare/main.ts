@@ -51,11 +51,16 @@ async function compare(comparison: Comparison): Promise<void> {
     const words = ["model", "init", begin, ...model, "--world", agent];
     await run(words, `${begin}.log`);
   }
-  if (!existsSync(folders.warm)) {
-    say("warm start");
-    const path = `actor_rollout_ref.model.path=${begin}`;
-    const words = ["sft", "--preset", "small-model", "--config", agent];
-    await run([...words, "--out", folders.warm, ...warmUp, path], `${folders.warm}.log`);
+  let start = begin;
+  for (const [i, options] of warmUp.entries()) {
+    const warm = folders.warm(i + 1);
+    if (!existsSync(warm)) {
+      say(`warm start, ${i + 1} of ${warmUp.length}`);
+      const path = `actor_rollout_ref.model.path=${start}`;
+      const words = ["sft", "--preset", "small-model", "--config", agent, "--out", warm];
+      await run([...words, ...options, path], `${warm}.log`);
+    }
+    start = warm;
   }
   const chosen = ALGORITHMS.filter((one) => algorithms.includes(one.name));
   // Seed by seed: when time runs out, every algorithm has as many runs.
@@ -64,7 +69,7 @@ async function compare(comparison: Comparison): Promise<void> {
       const folder = folders.run(algorithm.name, seed);
       if (existsSync(join(folder, "report.html"))) return;
       say(`${algorithm.name}, seed ${seed}`);
-      const path = `actor_rollout_ref.model.path=${folders.warm}`;
+      const path = `actor_rollout_ref.model.path=${start}`;
       const target = `trainer.default_local_dir=${folder}`;
       const own = [
         ...[path, target, `trainer.seed=${seed}`, "trainer.keep_trajectories=False"],

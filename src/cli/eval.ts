@@ -121,6 +121,7 @@ async function run(model: string, wishes: Wishes): Promise<number> {
       const result = {
         model,
         split: set.split,
+        ...(config.actor_rollout_ref.rollout.constrain && { constrained: true }),
         ...successTable(own, config.env.validity),
         ...(other && {
           against: { model: wishes.against, ...successTable(other, config.env.validity) },
@@ -131,7 +132,12 @@ async function run(model: string, wishes: Wishes): Promise<number> {
       return 0;
     }
     const source = world.world.source === undefined ? "" : ` (${world.world.source})`;
-    console.log(`${model}, ${world.about.name} ${set.split}, ${tasks.length} tasks${source}\n`);
+    // Never to be mistaken for free generation.
+    const { constrain } = config.actor_rollout_ref.rollout;
+    const how = constrain ? ", only admissible actions can be drawn" : "";
+    console.log(
+      `${model}, ${world.about.name} ${set.split}, ${tasks.length} tasks${source}${how}\n`,
+    );
     console.log(successReport(successTable(own, config.env.validity)));
     if (other && comparison) {
       console.log(`\n${wishes.against}\n`);

@@ -211,6 +211,11 @@ describe("sft and eval", () => {
     expect(await main([...words, "--out", join(parent, "episodes")])).toBe(0);
     expect(out.join("\n")).toMatch(/points against .*: better on \d+ tasks, worse on \d+, p = /);
     expect(await main(["trajectories", "list", join(parent, "episodes")])).toBe(0);
+
+    out = [];
+    const constrained = "actor_rollout_ref.rollout.constrain=True";
+    expect(await main(["eval", better, constrained, "trainer.threads=1"])).toBe(0);
+    expect(out.join("\n")).toMatch(/12 tasks.*, only admissible actions can be drawn\n/);
   });
 
   it("learns from an expert that wanders, and from one that goes on after the model", async () => {
@@ -248,6 +253,9 @@ describe("sft and eval", () => {
     const run = join(parent, "webshop");
     expect(await main(["eval", "--run", run, "--json"])).toBe(0);
     expect(JSON.parse(out.join("\n"))[0]).toMatchObject({ successRate: 0.25 });
+    out = [];
+    expect(await main(["eval", "--run", run])).toBe(0);
+    expect(out.join("\n")).toMatch(/an iteration takes [\d.]+ s: (\w+ \d+ %(, )?)+/);
     expect(await main(["eval", "--run", join(parent, "nowhere")])).toBe(1);
   });
 

@@ -84,11 +84,11 @@ describe("the shopper", () => {
     const said: string[] = [];
     for (let done = false; !done; ) {
       const action = expert.act(observation);
-      said.push(`${expert.thought!()} | ${action.replace(/\[S\d.*\]/, "[…]")}`);
+      said.push(`${expert.thought!()} | ${action}`.replace(/S\d\w+/g, "S…"));
       ({ observation, done } = environment.step(action));
     }
     expect(said.slice(1)).toEqual([
-      `need ${wishes.join(", ")} | click[…]`,
+      `need ${wishes.join(", ")}: Next > [SEP] S… | click[S…]`,
       `need ${wishes.join(", ")} | click[${wishes[0]}]`,
       `need ${wishes[1]} | click[${wishes[1]}]`,
       "need nothing | click[buy now]",

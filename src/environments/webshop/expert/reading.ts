@@ -6,6 +6,8 @@ import { SEPARATOR } from "../pages/render.ts";
 
 export interface Offer {
   readonly asin: string;
+  /** What stands on the page before it, with the sign between. */
+  readonly before: string;
   readonly title: string;
   /** The lowest and the highest price of the tag, in dollars. */
   readonly low: number;
@@ -51,7 +53,8 @@ function offersOf(pieces: readonly string[], admissible: readonly string[]): Off
     if (!prices) return [];
     const low = Number(prices[1]);
     const high = prices[2] === undefined ? low : Number(prices[2]);
-    return [{ asin, title: pieces[at + 1]!, low, high }];
+    const before = `${pieces[at - 1] ?? ""}${SEPARATOR}`;
+    return [{ asin, before, title: pieces[at + 1]!, low, high }];
   });
 }
 

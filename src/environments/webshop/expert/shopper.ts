@@ -4,7 +4,8 @@
  * enough, the best that it has seen. A thorough one reads the features of what seems to lack something, a
  * trusting one relies on the search: it asks for no more than the wanted options.
  *
- * Its thoughts say what is still to be chosen: pages do not show what was.
+ * Its thoughts say what is still to be chosen (pages do not show what was), and quote the page where an
+ * offer stands, as a small model can.
  */
 import type { Expert, Observation } from "../../environment.ts";
 import { termsOf } from "../search/analysis.ts";
@@ -58,6 +59,7 @@ export function shopper(kind: ShopperKind): Expert {
     chosen = new Set();
     const affordable = likelihood(offer, priceLimit);
     current = { asin: offer.asin, terms: new Set(termsOf(offer.title)), affordable, read };
+    thought += `: ${offer.before}${offer.asin}`;
     return `click[${offer.asin}]`;
   };
 
