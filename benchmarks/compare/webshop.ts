@@ -4,7 +4,7 @@
  */
 import type { Comparison } from "./comparison.ts";
 
-const SFT = ["--epochs", "1", "--batch", "4", "--lr", "2e-3", "--slips", "0.05", "--holdout", "0"];
+const SFT = ["--epochs", "1", "--batch", "4", "--slips", "0.05", "--holdout", "0"];
 
 export const webshop: Comparison = {
   name: "webshop",
@@ -20,9 +20,10 @@ export const webshop: Comparison = {
   ],
   warmUp: [
     // First the language of the pages, then replies alone: pages are nine tenths of the tokens.
-    ["--everything", "--episodes", "6000", ...SFT],
+    ["--everything", "--episodes", "12000", "--lr", "2e-3", ...SFT],
+    ["--episodes", "6000", "--lr", "2e-3", "--seed", "1", ...SFT],
     [
-      ...["--episodes", "5000", ...SFT, "--seed", "1"],
+      ...["--episodes", "2000", "--lr", "1e-3", "--seed", "2", ...SFT],
       ...["--wanders", "0.3", "--whims", "^click\\[(?!buy|search)"],
     ],
   ],
@@ -32,6 +33,6 @@ export const webshop: Comparison = {
     ...["reward.environment=0", "reward.score=10"],
     ...["actor_rollout_ref.actor.optim.lr=3e-4", "data.train_batch_size=8"],
     ...["actor_rollout_ref.actor.ppo_mini_batch_size=16"],
-    ...["trainer.total_epochs=12", "trainer.test_freq=6", "trainer.save_freq=-1"],
+    ...["trainer.total_epochs=8", "trainer.test_freq=4", "trainer.save_freq=-1"],
   ],
 };

@@ -39,13 +39,14 @@ step(model, [
 ]);
 const learn = (out: string, from: string, part: number, words: readonly string[]) =>
   step(out, [
-    ...["sft", ...agent, "--out", out, "--everything", "--epochs", "1", "--batch", "4"],
+    ...["sft", ...agent, "--out", out, "--epochs", "1", "--batch", "4"],
     ...["--slips", "0.05", "--holdout", "0", ...words, "--seed", `${2 * seed + part}`],
     `actor_rollout_ref.model.path=${from}`,
   ]);
-learn(warm, model, 0, ["--episodes", "16000", "--lr", "2e-3"]);
-// Again, more slowly, after an expert that tries some of its mistakes more than once.
-learn(more, warm, 1, ["--episodes", "14000", "--lr", "1e-3", "--again", "0.5"]);
+// To read and to speak.
+learn(warm, model, 0, ["--everything", "--episodes", "14000", "--lr", "2e-3"]);
+// To speak alone, more slowly, after an expert that tries some of its mistakes more than once.
+learn(more, warm, 1, ["--episodes", "20000", "--lr", "1.5e-3", "--again", "0.5"]);
 step(undefined, [
   ...["train", ...agent, "--config", here("gigpo.yaml")],
   ...[`actor_rollout_ref.model.path=${more}`, `trainer.default_local_dir=${run}`],

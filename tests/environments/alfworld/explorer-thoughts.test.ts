@@ -50,7 +50,7 @@ describe("the explorer's thoughts", () => {
   it("say what is wanted, what is in hand and what is to be done with it", () => {
     const cool = { treatment: "cool" } as const;
     expect(thoughtOf(WISH, undefined, undefined, cool)).toBe("shelf needs cool apple");
-    const seen = { ...cool, found: "apple 2", place: "desk 1" };
+    const seen = { ...cool, next: { found: "apple 2", place: "desk 1" } };
     expect(thoughtOf(WISH, undefined, undefined, seen)).toBe(
       "shelf needs cool apple apple 2 at desk 1",
     );
@@ -61,9 +61,18 @@ describe("the explorer's thoughts", () => {
     const two = { ...WISH, count: 2 as const, treatment: undefined };
     expect(thoughtOf(two, undefined, undefined, {})).toBe("shelf needs two apple");
     expect(thoughtOf(two, undefined, "apple 3", {})).toBe("shelf has apple 3, needs apple");
+    const other = { found: "apple 1", place: "desk 1" };
+    const both = { next: { found: "apple 3", place: "desk 1" }, other };
+    expect(thoughtOf(two, undefined, undefined, both)).toBe(
+      "shelf needs two apple apple 3, apple 1 at desk 1",
+    );
+    expect(thoughtOf(two, "apple 3", undefined, { other })).toBe(
+      "shelf needs two apple, have apple 3, apple 1 at desk 1",
+    );
     const look = { ...WISH, target: undefined, treatment: undefined, lamp: "desklamp" };
     expect(thoughtOf(look, "apple 1", undefined, {})).toBe("desklamp needs apple, have apple 1");
-    expect(thoughtOf(look, "apple 1", undefined, { found: "desklamp 2", place: "desk 1" })).toBe(
+    const lamp = { next: { found: "desklamp 2", place: "desk 1" } };
+    expect(thoughtOf(look, "apple 1", undefined, lamp)).toBe(
       "desklamp needs apple, have apple 1, desklamp 2 at desk 1",
     );
   });
@@ -75,11 +84,30 @@ describe("the explorer's thoughts", () => {
         told += seen;
         expect(thought).not.toBe("");
         const taken = /^take (.+) from (.+)$/.exec(action);
-        if (taken) expect(thought).toContain(`${taken[1]} at ${taken[2]}`);
+        if (taken)
+          expect(thought).toMatch(new RegExp(`${taken[1]}(, [a-z]+ \\d+)? at ${taken[2]}`));
         const named = /([a-z]+ \d+) at/.exec(thought)?.[1];
         if (named !== undefined) expect(told).toContain(named);
       }
     }
+  });
+
+  it("keep the second of two things in mind until it is taken", async () => {
+    const types = ["pick_two_obj_and_place"];
+    let kept = 0;
+    for (const turns of await episodes({ expert: "orderly", types }, 60)) {
+      const holding = turns.filter(({ thought }) => / needs two .*, have /.test(thought));
+      const second = /, have .*, (.+) at (.+)$/.exec(holding.at(-1)?.thought ?? "");
+      if (!second) continue;
+      kept++;
+      const later = turns.slice(turns.indexOf(holding.at(-1)!) + 1);
+      const taken = later.find(({ action }) => action.startsWith("take "));
+      const [, name, place] = second;
+      expect(taken?.action).toBe(`take ${name} from ${place}`);
+      // Said from the first thing on, in every turn.
+      expect(holding.every(({ thought }) => thought.endsWith(`, ${name} at ${place}`))).toBe(true);
+    }
+    expect(kept).toBeGreaterThan(10);
   });
 
   it("an orderly one looks into places of a kind as the room lists them", async () => {

@@ -6,7 +6,7 @@ import type { Expert, Observation } from "../../environment.ts";
 import { seededRandom } from "../../random.ts";
 import { Memory, type Seen } from "./memory.ts";
 import { classOf, NO_PLACES, type Places } from "./places.ts";
-import { type Intent, thoughtOf } from "./thought.ts";
+import { type Intent, type Sighting, thoughtOf } from "./thought.ts";
 import { readWish, type Wish } from "./wish.ts";
 
 /** The appliance for each treatment, by the rules of the game. */
@@ -37,7 +37,9 @@ export function explorer(
   let chosen: string | undefined;
   /** What was put there. */
   let placed: string | undefined;
-  let intent: Intent = {};
+  let intent: Pick<Intent, "next"> = {};
+  /** Of two things that are wanted, the one to take second, if it was seen. */
+  let other: Sighting | undefined;
 
   const whim = (name: string): number => {
     const known = whims.get(name) ?? (orderly ? 1 / (1 + whims.size) : random.unit());
@@ -84,7 +86,7 @@ export function explorer(
   const withObject = (held: string, wanted: Wish): string | undefined => {
     if (wanted.lamp !== undefined) {
       const lamp = [...memory.lamps].find(([name]) => classOf(name) === wanted.lamp);
-      if (lamp) intent = { found: lamp[0], place: lamp[1] };
+      if (lamp) intent = { next: { found: lamp[0], place: lamp[1] } };
       if (!lamp) return explore(wanted.lamp);
       return possible(`use ${lamp[0]}`) ? `use ${lamp[0]}` : `go to ${lamp[1]}`;
     }
@@ -102,20 +104,33 @@ export function explorer(
     return possible(command) ? command : reach(place);
   };
 
-  const withEmptyHands = (wanted: Wish): string | undefined => {
+  /** Things of the wanted kind that are known and still to be brought: what is near comes first. */
+  const sightings = (wanted: Wish): (Sighting & { readonly seen: Seen })[] => {
     const kept = wanted.count === 2 ? target(wanted)?.name : undefined;
-    for (const near of [true, false])
-      for (const seen of memory.receptacles.values()) {
-        if (seen.name === kept || memory.here.includes(seen.name) !== near) continue;
-        const object = seen.contents.find((name) => classOf(name) === wanted.object);
-        if (object === undefined) continue;
-        intent = { found: object, place: seen.name };
-        const command = `take ${object} from ${seen.name}`;
-        if (possible(command)) return command;
-        const step = reach(seen);
-        if (step !== undefined) return step;
-        intent = {};
-      }
+    const rank = ({ found, seen }: { found: string; seen: Seen }): number =>
+      (found === other?.found ? 2 : 0) + (memory.here.includes(seen.name) ? 1 : 0);
+    return [...memory.receptacles.values()]
+      .filter(({ name }) => name !== kept)
+      .flatMap((seen) =>
+        seen.contents
+          .filter((name) => classOf(name) === wanted.object)
+          .map((found) => ({ found, place: seen.name, seen })),
+      )
+      .sort((a, b) => rank(b) - rank(a));
+  };
+
+  const withEmptyHands = (wanted: Wish): string | undefined => {
+    const known = sightings(wanted);
+    for (const next of known) {
+      intent = { next };
+      const command = `take ${next.found} from ${next.place}`;
+      const step = possible(command) ? command : reach(next.seen);
+      if (step === undefined) continue;
+      if (wanted.count === 2 && placed === undefined)
+        other = known.find(({ found, place }) => found !== next.found && place === next.place);
+      return step;
+    }
+    intent = {};
     return explore(wanted.object);
   };
 
@@ -150,7 +165,8 @@ export function explorer(
       if (!wish) return "look around";
       const { held } = memory;
       const treatment = held !== undefined && treated.has(held) ? undefined : wish.treatment;
-      return thoughtOf(wish, held, placed, { ...intent, treatment });
+      const second = placed === undefined && other?.found !== held ? other : undefined;
+      return thoughtOf(wish, held, placed, { ...intent, other: second, treatment });
     },
   };
 }
