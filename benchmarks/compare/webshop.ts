@@ -33,6 +33,8 @@ export const webshop: Comparison = {
     ...["reward.environment=0", "reward.score=10"],
     ...["actor_rollout_ref.actor.optim.lr=3e-4", "data.train_batch_size=8"],
     ...["actor_rollout_ref.actor.ppo_mini_batch_size=16"],
+    // Drawn as in training: at 0.4 the start hardly wanders, and buys the right thing in 91 of 100 cases.
+    "actor_rollout_ref.rollout.val_kwargs.temperature=1",
     ...["trainer.total_epochs=8", "trainer.test_freq=4", "trainer.save_freq=-1"],
   ],
 };
