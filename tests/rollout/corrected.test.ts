@@ -69,7 +69,7 @@ describe("a model beside an expert", () => {
   });
 
   it("is refused where the expert cannot go on from elsewhere", async () => {
-    const [first] = await episodes(0.4, 6, "webshop");
+    const [first] = await episodes(0.4, 6, "textcraft");
     expect(first!.status).toBe("policy error");
     expect(first!.error).toContain("cannot go on");
   });
