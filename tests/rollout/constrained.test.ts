@@ -41,14 +41,14 @@ async function replies(format: ReplyFormat, likes: readonly string[], maximumTok
 const ACTIONS = "(open the box|open the box again|wait)";
 
 it.each([
-  ["labels", "A:", new RegExp(`A: ${ACTIONS}$`)],
-  ["tags", "<A>", new RegExp(`<A>${ACTIONS}</A>$`)],
+  ["labels", "A", "A:", new RegExp(`A: ${ACTIONS}$`)],
+  ["tags", "x", "<x>", new RegExp(`<x>${ACTIONS}</x>$`)],
 ] as const)(
   "%s: thoughts are free, the action is one of the list",
-  async (style, opening, form) => {
+  async (style, name, opening, form) => {
     const fields = [
       { name: "T", about: "a thought" },
-      { name: "A", about: "an action" },
+      { name, about: "an action" },
     ];
     const drawn = await replies(defineFormat({ name: "short", style, fields }), [...opening], 100);
     const acted = drawn.filter(({ text }) => text.includes(opening));

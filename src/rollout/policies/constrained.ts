@@ -14,8 +14,8 @@ export interface Constraint {
   choices(observation: Observation): string[] | undefined;
 }
 
-/** Stands for an action, to see what a format writes around it. */
-const SOME_ACTION = "x";
+/** Stands for an action, to see what a format writes around it: no name of a field can have it. */
+const SOME_ACTION = "…";
 
 export function constraintOf(format: ReplyFormat): Constraint {
   const problem = whyUnconstrainable(format);
@@ -54,7 +54,7 @@ function others({ fields, actionField }: ReplyFormat) {
 /** What stands before the action, without the space between. */
 function openingOf(format: ReplyFormat): string {
   const written = format.write(SOME_ACTION);
-  return written.slice(0, Math.max(0, written.lastIndexOf(SOME_ACTION))).trimEnd();
+  return written.slice(0, Math.max(0, written.indexOf(SOME_ACTION))).trimEnd();
 }
 
 /**
