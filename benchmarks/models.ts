@@ -1,7 +1,7 @@
 /**
  * @file `npm run bench -- models`: training, generation and multi-turn episodes beside transformers, in
  * one run, as ratios; the share of the machine's matrix-product peak; the memory of a training step.
- * OPENMANUS_BENCH_ONLY (`small`, `large-train`, `large-memory`) runs a part.
+ * OPENMANUS_BENCH_ONLY (`small`, `large-train`, `large-generate`, `large-memory`) runs a part.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
