@@ -31,5 +31,6 @@ export {
   writeReport,
 } from "./report/report.ts";
 export { openTensorBoard, type TensorBoardOptions } from "./tensorboard/tensorboard.ts";
+export { type Phase, phasesOf } from "./terminal/fields.ts";
 export type { TerminalStream } from "./terminal/screen.ts";
 export { openTerminal, type TerminalLogger, type TerminalOptions } from "./terminal/terminal.ts";

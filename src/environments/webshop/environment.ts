@@ -20,7 +20,7 @@ import { plainText, rendered, SEPARATOR } from "./pages/render.ts";
 import { strip } from "./python-text.ts";
 import { nounsOf } from "./reward/nouns.ts";
 import { type Reward, rewardOf } from "./reward/reward.ts";
-import type { Shop } from "./shop.ts";
+import { catalogueFor, type Shop } from "./shop.ts";
 import type { View } from "./view.ts";
 
 /** What the environments of a world share. */
@@ -123,7 +123,7 @@ export class ShopEnvironment implements LocalEnvironment {
         `there is no goal ${JSON.stringify(task.id).slice(0, 80)}; ids are ${shop.goals.about}. Is it a task of another shop?`,
       );
     const { instruction } = goal;
-    const catalogue = shop.catalogueOf?.(task.id) ?? shop.catalogue;
+    const catalogue = catalogueFor(shop, task.id);
     const view = { catalogue, instruction, session: task.id, showAttributes };
     const info = { goal_idx: task.id, task_text: instruction, split: task.split };
     this.#episode = { goal, view, mode, info };

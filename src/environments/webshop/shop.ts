@@ -14,6 +14,11 @@ export interface Shop {
   close?(): void;
 }
 
+/** Where a goal is to be shopped for. */
+export function catalogueFor(shop: Shop, goal: string): Catalogue {
+  return shop.catalogueOf?.(goal) ?? shop.catalogue;
+}
+
 /** The goals of a shop by split, and by id across splits. */
 export interface ShopGoals {
   readonly splits: readonly string[];

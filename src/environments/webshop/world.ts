@@ -6,6 +6,7 @@ import { requireSplit, taskSet } from "../tasks.ts";
 import { type Context, ShopEnvironment } from "./environment.ts";
 import type { ShopperKind } from "./expert/kind.ts";
 import { shopper } from "./expert/shopper.ts";
+import { catalogueFor } from "./shop.ts";
 import { solutionOf } from "./solution.ts";
 
 export function shopWorld(context: Context, expert: ShopperKind): World<LocalEnvironment> {
@@ -36,7 +37,7 @@ export function shopWorld(context: Context, expert: ShopperKind): World<LocalEnv
       : {}),
     solution(task) {
       const goal = goals.find(task.id);
-      return goal && solutionOf(goal, shop.catalogueOf?.(task.id) ?? shop.catalogue);
+      return goal && solutionOf(goal, catalogueFor(shop, task.id));
     },
     close: () => shop.close?.(),
   };

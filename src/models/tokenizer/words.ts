@@ -15,12 +15,6 @@ export const NUMBERS = ["apart", "joined", "named"] as const;
 export type Numbers = (typeof NUMBERS)[number];
 
 const SPACED = " ?\\p{N}{1,3}";
-/** What may follow a word's letters, and a number that stands alone. */
-const PATTERNS: Readonly<Record<Numbers, { behind: string; alone: string }>> = {
-  apart: { behind: "", alone: "\\p{N}" },
-  joined: { behind: "", alone: SPACED },
-  named: { behind: "(?: \\p{N}{1,3})?", alone: SPACED },
-};
 /**
  * Where names are to be single tokens, so are marks, "[SEP]", and codes, letters and digits in one, at least
  * four: "B07XQ2". A code is cut off from what stands before: the same token where it is read and where it
@@ -29,15 +23,36 @@ const PATTERNS: Readonly<Record<Numbers, { behind: string; alone: string }>> = {
 const MARK = " ?\\[\\p{Lu}+\\]";
 const CODE = "(?=\\p{L}+\\p{N}|\\p{N}+\\p{L})[\\p{L}\\p{N}]{4,}";
 
+interface Pattern {
+  /** What is a word before anything else is. */
+  readonly whole: string;
+  readonly letters: string;
+  /** What may follow a word's letters. */
+  readonly behind: string;
+  /** A number that stands alone. */
+  readonly alone: string;
+}
+
+const PLAIN = { whole: "", letters: "\\p{L}+", behind: "" };
+const PATTERNS: Readonly<Record<Numbers, Pattern>> = {
+  apart: { ...PLAIN, alone: "\\p{N}" },
+  joined: { ...PLAIN, alone: SPACED },
+  named: {
+    whole: `${MARK}|${CODE}|`,
+    letters: `(?!${CODE})\\p{L}+`,
+    behind: "(?: \\p{N}{1,3})?",
+    alone: SPACED,
+  },
+};
+
 /**
  * Qwen's pattern: contractions, words with one leading space or sign, numbers, runs of other signs, line
  * breaks, spaces. Written for the Oniguruma library that Python's tokenizers use.
  */
 export function wordPattern(numbers: Numbers): string {
-  const { behind, alone } = PATTERNS[numbers];
-  const [whole, noCode] = numbers === "named" ? [`${MARK}|${CODE}|`, `(?!${CODE})`] : ["", ""];
+  const { whole, letters, behind, alone } = PATTERNS[numbers];
   return (
-    `'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|${whole}[^\\r\\n\\p{L}\\p{N}]?${noCode}\\p{L}+${behind}|${alone}|` +
+    `'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|${whole}[^\\r\\n\\p{L}\\p{N}]?${letters}${behind}|${alone}|` +
     " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
   );
 }

@@ -18,10 +18,7 @@ export interface Constraint {
 const SOME_ACTION = "…";
 
 export function constraintOf(format: ReplyFormat): Constraint {
-  const problem = whyUnconstrainable(format);
-  if (problem !== undefined) throw new RangeError(`a constrained policy cannot be: ${problem}`);
-  const isAlone = !others(format).some(({ optional }) => !optional);
-  const opening = isAlone ? undefined : openingOf(format);
+  const opening = openingOf(format);
   return {
     opening,
     choices: ({ admissible }) => {
@@ -34,27 +31,21 @@ export function constraintOf(format: ReplyFormat): Constraint {
   };
 }
 
-/** Why replies in a format cannot be constrained, if they cannot. */
-function whyUnconstrainable(format: ReplyFormat): string | undefined {
+/** What stands before the action, without the space between; undefined where nothing else is demanded. */
+function openingOf(format: ReplyFormat): string | undefined {
   const { fields, actionField } = format;
+  const refused = (reason: string) =>
+    new RangeError(`a constrained policy cannot be: the format "${format.name}" demands ${reason}`);
   const at = fields.findIndex(({ name }) => name === actionField);
   const later = fields.slice(at + 1).find(({ optional }) => !optional);
-  if (later)
-    return `the format "${format.name}" demands "${later.name}" after the action, where a reply ends`;
-  const demanded = others(format).find(({ optional }) => !optional);
-  return demanded && openingOf(format) === ""
-    ? `the format "${format.name}" demands "${demanded.name}", and nothing marks where the action begins`
-    : undefined;
-}
-
-function others({ fields, actionField }: ReplyFormat) {
-  return fields.filter(({ name }) => name !== actionField);
-}
-
-/** What stands before the action, without the space between. */
-function openingOf(format: ReplyFormat): string {
+  if (later) throw refused(`"${later.name}" after the action, where a reply ends`);
+  const demanded = fields.slice(0, at).find(({ optional }) => !optional);
+  if (!demanded) return undefined;
   const written = format.write(SOME_ACTION);
-  return written.slice(0, Math.max(0, written.indexOf(SOME_ACTION))).trimEnd();
+  const opening = written.slice(0, Math.max(0, written.indexOf(SOME_ACTION))).trimEnd();
+  if (opening === "")
+    throw refused(`"${demanded.name}", and nothing marks where the action begins`);
+  return opening;
 }
 
 /**

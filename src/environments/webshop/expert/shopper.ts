@@ -102,8 +102,9 @@ export function shopper(kind: ShopperKind): Expert {
       decided = candidate.complete ? candidate : best;
       if (decided.asin !== here.asin) return "click[< prev]";
     }
-    const unchosen = decided.choices.find((value) => !chosen.has(value));
-    thought = thoughtOf(decided.choices.filter((value) => !chosen.has(value)));
+    const left = decided.choices.filter((value) => !chosen.has(value));
+    thought = thoughtOf(left);
+    const [unchosen] = left;
     if (unchosen === undefined) return "click[buy now]";
     chosen.add(unchosen);
     takeBack = () => chosen.delete(unchosen);
