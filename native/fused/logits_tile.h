@@ -2,7 +2,7 @@
 ///
 /// A tile is [vocab, tokens]: the tokens are in the vector lanes, so that the softmax over the
 /// vocabulary is taken lane by lane. It is made by one thread, used while it is in that thread's
-/// cache, and never leaves it whole.
+/// cache, and leaves it whole only where it is kept for backward.
 #pragma once
 
 #include "element.h"

@@ -1,5 +1,6 @@
 /// @file openmanus::token_logprob: log-probabilities of given tokens, and the entropy of the
-/// distributions, from hidden states and the output matrix, without the [tokens, vocab] logits.
+/// distributions, from hidden states and the output matrix. The [tokens, vocab] logits exist as a whole
+/// only where they are small, and kept for backward.
 #include "token_logprob.h"
 
 #include <optional>
@@ -44,25 +45,35 @@ void check(
 }
 
 struct Result {
-  Tensor logprob, entropy, logsumexp;
+  Tensor logprob, entropy;
+  Tensor logsumexp, tiles; // for backward; no tiles if they are too large to be kept
 };
+
+template <typename T>
+KeptTiles<T> kept_tiles(const Tensor& tiles, int64_t tokens) {
+  if (!tiles.defined()) return {};
+  return {tiles.data_ptr<T>(), blocks_of(tokens, token_block)};
+}
 
 Result forward(
     const Tensor& hidden, const Tensor& weight, const Tensor& targets, double temperature,
-    bool entropy, bool logsumexp) {
+    bool entropy, bool for_backward) {
   check(hidden, weight, targets, temperature);
   const Tensor h = as_rows(hidden), w = as_rows(weight), ids = targets.contiguous();
   const int64_t tokens = h.size(0);
   const auto options = hidden.options().dtype(accumulate_type(hidden.scalar_type()));
   Result result{
       at::empty({tokens}, options), at::empty({entropy ? tokens : 0}, options),
-      at::empty({logsumexp ? tokens : 0}, options)};
+      at::empty({for_backward ? tokens : 0}, options), Tensor()};
   with_accumulate_type(hidden.scalar_type(), [&](auto element) {
     using T = decltype(element);
+    if (for_backward && KeptTiles<T>::fit(w.size(0), tokens))
+      result.tiles = at::empty({KeptTiles<T>::size(w.size(0), tokens)}, options);
     token_logprob_forward<T>(
         Matrix(h), Matrix(w), ids.data_ptr<int64_t>(), T(1 / temperature),
         result.logprob.data_ptr<T>(), entropy ? result.entropy.data_ptr<T>() : nullptr,
-        logsumexp ? result.logsumexp.data_ptr<T>() : nullptr);
+        for_backward ? result.logsumexp.data_ptr<T>() : nullptr,
+        kept_tiles<T>(result.tiles, tokens));
   });
   return result;
 }
@@ -73,7 +84,7 @@ struct TokenLogprob : torch::autograd::Function<TokenLogprob> {
       double temperature, bool entropy) {
     at::AutoDispatchBelowADInplaceOrView below_autograd;
     Result result = fused::forward(hidden, weight, targets, temperature, entropy, true);
-    ctx->save_for_backward({hidden, weight, targets, result.entropy, result.logsumexp});
+    ctx->save_for_backward({hidden, weight, targets, result.entropy, result.logsumexp, result.tiles});
     ctx->saved_data["temperature"] = temperature;
     ctx->saved_data["hidden"] = hidden.requires_grad();
     ctx->saved_data["weight"] = weight.requires_grad();
@@ -111,8 +122,8 @@ struct TokenLogprob : torch::autograd::Function<TokenLogprob> {
           Matrix(h), Matrix(w), ids.data_ptr<int64_t>(),
           T(1 / ctx->saved_data["temperature"].toDouble()), logsumexp.data_ptr<T>(),
           has_entropy ? entropy.data_ptr<T>() : nullptr, dlogprob.data_ptr<T>(),
-          has_entropy ? dentropy.data_ptr<T>() : nullptr, dh ? &*dh : nullptr,
-          dw ? &*dw : nullptr);
+          has_entropy ? dentropy.data_ptr<T>() : nullptr, kept_tiles<T>(saved[5], h.size(0)),
+          dh ? &*dh : nullptr, dw ? &*dw : nullptr);
     });
     return {dhidden, dweight, Tensor(), Tensor(), Tensor()};
   }

@@ -1,4 +1,5 @@
-/// @file Token log-probability backward: logits are computed again, a chunk at a time.
+/// @file Token log-probability backward: logits, unless forward kept them, are computed again, a chunk
+/// at a time.
 ///
 /// With p the probabilities, g and e the gradients of log-probability and entropy H of a token:
 ///   dlogit = g * (1[word is target] - p) - e * p * (log p + H),
@@ -16,8 +17,6 @@ namespace {
 constexpr int64_t column_block = 192;
 
 static_assert(column_block % block_lanes<float> == 0 && column_block % block_lanes<double> == 0);
-
-int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
 template <typename T>
 constexpr int64_t column_row = padded_row<T>(column_block);
@@ -52,17 +51,17 @@ struct TokenFactors {
       : logsumexp(size), constant(size), slope(size), target(size) {}
 };
 
-/// Turns one vector of tokens' logits, `words` rows, into their gradients.
+/// The gradients of one vector of tokens' logits, `words` rows; they may take the logits' place.
 template <bool with_entropy, typename T>
-void differentiate(T* logits, int64_t words, const TokenFactors<T>& factors, int64_t token) {
+void differentiate(
+    const T* logits, T* gradients, int64_t words, const TokenFactors<T>& factors, int64_t token) {
   const Vector<T> logsumexp = load(factors.logsumexp + token);
   const Vector<T> constant = load(factors.constant + token), slope = load(factors.slope + token);
   for (int64_t word = 0; word < words; ++word) {
-    T* place = logits + word * tile_row<T>;
-    const Vector<T> log_probability = load(place) - logsumexp;
+    const Vector<T> log_probability = load(logits + word * tile_row<T>) - logsumexp;
     const Vector<T> probability = fused::exp2(log_probability);
     store(
-        place,
+        gradients + word * tile_row<T>,
         with_entropy ? probability * (constant + slope * log_probability) : probability * constant);
   }
 }
@@ -125,7 +124,7 @@ template <typename T>
 void token_logprob_backward(
     const Matrix& hidden, const Matrix& weight, const int64_t* targets, T inverse_temperature,
     const T* logsumexp, const T* entropy, const T* dlogprob, const T* dentropy,
-    const Matrix* dhidden, const Matrix* dweight) {
+    const KeptTiles<T>& kept, const Matrix* dhidden, const Matrix* dweight) {
   const int64_t tokens = hidden.rows, vocab = weight.rows, depth = hidden.columns;
   const int64_t token_chunk = std::min(token_chunk_size(depth), tokens);
   const int64_t vocab_chunk = std::min(2 * token_chunk_size(depth), vocab);
@@ -138,7 +137,7 @@ void token_logprob_backward(
   const int64_t round_size = short_hidden ? std::min(tokens, round_chunks * token_chunk) : tokens;
 
   const int64_t chunk_blocks = blocks_of(token_chunk, token_block);
-  Scratch<T> packed(chunk_blocks * token_block * depth);
+  Scratch<T> packed(kept ? 0 : chunk_blocks * token_block * depth);
   Scratch<T> tiles(
       chunk_blocks * blocks_of(vocab_chunk, vocab_block) * vocab_block * tile_row<T>);
   TokenFactors<T> factors(chunk_blocks * token_block);
@@ -163,9 +162,10 @@ void token_logprob_backward(
           for (int64_t strip; (strip = next()) >= 0;) {
             const int64_t first = strip * block_lanes<T>;
             const int64_t count = std::min<int64_t>(block_lanes<T>, chunk.tokens - first);
-            pack_strip<T>(
-                hidden, start + first, count, inverse_temperature * T(log2_of_e), row,
-                packed + first * depth);
+            if (!kept)
+              pack_strip<T>(
+                  hidden, start + first, count, inverse_temperature * T(log2_of_e), row,
+                  packed + first * depth);
             if (dweight) hidden_strips.read_from(hidden, start + first, count, first);
             for (int64_t at = first; at < first + block_lanes<T>; ++at) {
               const bool real = at < chunk.tokens;
@@ -190,13 +190,17 @@ void token_logprob_backward(
             const int64_t tile_words = chunk.words_in(word_block);
             const int64_t tile_strips = blocks_of(chunk.tokens_in(tokens_at), block_lanes<T>);
             T* tile = chunk.tile(word_block, tokens_at);
-            logits_tile<T>(
-                weight, word, tile_words, packed + first_token * depth, tile_strips, piece, tile);
+            const T* logits = kept ? kept.at(word, start + first_token) : tile;
+            if (!kept)
+              logits_tile<T>(
+                  weight, word, tile_words, packed + first_token * depth, tile_strips, piece, tile);
             for (int64_t lane = 0; lane < tile_strips * block_lanes<T>; lane += lanes<T>) {
               if (dentropy)
-                differentiate<true, T>(tile + lane, tile_words, factors, first_token + lane);
+                differentiate<true, T>(
+                    logits + lane, tile + lane, tile_words, factors, first_token + lane);
               else
-                differentiate<false, T>(tile + lane, tile_words, factors, first_token + lane);
+                differentiate<false, T>(
+                    logits + lane, tile + lane, tile_words, factors, first_token + lane);
             }
             for (int64_t i = 0; i < chunk.tokens_in(tokens_at); ++i) {
               const int64_t target = targets[start + first_token + i] - word;
@@ -239,9 +243,9 @@ void token_logprob_backward(
 
 template void token_logprob_backward<float>(
     const Matrix&, const Matrix&, const int64_t*, float, const float*, const float*, const float*,
-    const float*, const Matrix*, const Matrix*);
+    const float*, const KeptTiles<float>&, const Matrix*, const Matrix*);
 template void token_logprob_backward<double>(
     const Matrix&, const Matrix&, const int64_t*, double, const double*, const double*,
-    const double*, const double*, const Matrix*, const Matrix*);
+    const double*, const double*, const KeptTiles<double>&, const Matrix*, const Matrix*);
 
 } // namespace openmanus::fused

@@ -72,7 +72,7 @@ void join_slices(
 template <typename T>
 void token_logprob_forward(
     const Matrix& hidden, const Matrix& weight, const int64_t* targets, T inverse_temperature,
-    T* logprob, T* entropy, T* logsumexp) {
+    T* logprob, T* entropy, T* logsumexp, const KeptTiles<T>& kept) {
   const int64_t tokens = hidden.rows, vocab = weight.rows, depth = hidden.columns;
   const int64_t chunk_size = token_chunk_size(depth);
   // The vocabulary is shared out too, for when there are few tokens. The number of slices depends
@@ -100,7 +100,7 @@ void token_logprob_forward(
     });
     statistics.clear(slices * chunk_size);
     share_items(slices * blocks, [&](auto next) {
-      Scratch<T> tile(vocab_block * tile_row<T>), piece(vocab_block * depth_block<T>);
+      Scratch<T> own(vocab_block * tile_row<T>), piece(vocab_block * depth_block<T>);
       for (int64_t item; (item = next()) >= 0;) {
         const int64_t slice = item / blocks, first_token = item % blocks * token_block;
         const int64_t block_tokens = std::min(token_block, count - first_token);
@@ -108,6 +108,7 @@ void token_logprob_forward(
         const int64_t last = std::min(vocab, (slice + 1) * slice_size);
         for (int64_t word = slice * slice_size; word < last; word += vocab_block) {
           const int64_t words = std::min(vocab_block, last - word);
+          T* tile = kept ? kept.at(word, start + first_token) : own.get();
           logits_tile<T>(
               weight, word, words, packed + first_token * depth, block_strips, piece, tile);
           for (int64_t lane = 0; lane < block_strips * block_lanes<T>; lane += lanes<T>) {
@@ -133,8 +134,10 @@ void token_logprob_forward(
 }
 
 template void token_logprob_forward<float>(
-    const Matrix&, const Matrix&, const int64_t*, float, float*, float*, float*);
+    const Matrix&, const Matrix&, const int64_t*, float, float*, float*, float*,
+    const KeptTiles<float>&);
 template void token_logprob_forward<double>(
-    const Matrix&, const Matrix&, const int64_t*, double, double*, double*, double*);
+    const Matrix&, const Matrix&, const int64_t*, double, double*, double*, double*,
+    const KeptTiles<double>&);
 
 } // namespace openmanus::fused

@@ -113,8 +113,9 @@ export interface TokenLogprob {
 
 /**
  * Log-probabilities of the targets (int64 [tokens]) and entropies, from hidden states
- * [tokens, hidden] and the output matrix [vocab, hidden]. The [tokens, vocab] logits never exist as a
- * whole, forward or backward: at most 64 MB of scratch at any size.
+ * [tokens, hidden] and the output matrix [vocab, hidden], with at most 64 MB of scratch at any size. The
+ * [tokens, vocab] logits are kept for backward if they take less than 192 MB; else they never exist as a
+ * whole, and backward computes them again.
  */
 export function tokenLogprob(
   hidden: Tensor,
