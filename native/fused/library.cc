@@ -3,6 +3,8 @@
 
 TORCH_LIBRARY(openmanus, library) {
   library.def("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor");
+  library.def(
+      "linear(Tensor x, Tensor weight, Tensor? bias=None, Tensor? residual=None) -> Tensor");
   library.def("rotary(Tensor x, Tensor cos, Tensor sin) -> Tensor");
   library.def("swiglu(Tensor gate, Tensor up) -> Tensor");
   library.def("swiglu_joined(Tensor gate_up) -> Tensor");

@@ -5,8 +5,6 @@
 
 namespace openmanus::fused {
 
-inline int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
-
 /// Tokens packed at once: at most 4 MB of float32, and a whole number of blocks.
 inline int64_t token_chunk_size(int64_t hidden) {
   const int64_t tokens = (int64_t(1) << 20) / std::max<int64_t>(1, hidden);

@@ -158,13 +158,12 @@ void token_logprob_backward(
             first_word, words, start, std::min(token_chunk, round_end - start), tiles};
         const int64_t strips = blocks_of(chunk.tokens, block_lanes<T>);
         share_items(strips, [&](auto next) {
-          Scratch<T> row(padded_row<T>(depth));
-          for (int64_t strip; (strip = next()) >= 0;) {
+              for (int64_t strip; (strip = next()) >= 0;) {
             const int64_t first = strip * block_lanes<T>;
             const int64_t count = std::min<int64_t>(block_lanes<T>, chunk.tokens - first);
             if (!kept)
               pack_strip<T>(
-                  hidden, start + first, count, inverse_temperature * T(log2_of_e), row,
+                  hidden, start + first, count, inverse_temperature * T(log2_of_e),
                   packed + first * depth);
             if (dweight) hidden_strips.read_from(hidden, start + first, count, first);
             for (int64_t at = first; at < first + block_lanes<T>; ++at) {

@@ -90,12 +90,11 @@ void token_logprob_forward(
     const int64_t strips = (count + block_lanes<T> - 1) / block_lanes<T>;
     const int64_t blocks = (count + token_block - 1) / token_block;
     share_items(strips, [&](auto next) {
-      Scratch<T> row(padded_row<T>(depth));
       for (int64_t strip; (strip = next()) >= 0;) {
         const int64_t token = strip * block_lanes<T>;
         pack_strip<T>(
             hidden, start + token, std::min<int64_t>(block_lanes<T>, count - token),
-            inverse_temperature * T(log2_of_e), row, packed + token * depth);
+            inverse_temperature * T(log2_of_e), packed + token * depth);
       }
     });
     statistics.clear(slices * chunk_size);

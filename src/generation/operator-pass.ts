@@ -54,6 +54,6 @@ function cachedLayer(
     config.headDimension ** -0.5,
     config.slidingWindows[index] ?? -1,
   );
-  const y = x.add(attentionOutput(model, index, seen));
-  return y.add(feedForward(model, index, y));
+  const y = attentionOutput(model, index, x, seen);
+  return feedForward(model, index, y);
 }

@@ -22,6 +22,7 @@ export { stock };
 
 const op = {
   rmsNorm: openmanus("rms_norm"),
+  linear: openmanus("linear"),
   rotary: openmanus("rotary"),
   swiglu: openmanus("swiglu"),
   swigluJoined: openmanus("swiglu_joined"),
@@ -41,6 +42,23 @@ function onCpu(x: Tensor): boolean {
 export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
   if (!onCpu(x)) return stock.rmsNorm(x, weight, epsilon);
   return invoke3(op.rmsNorm, x.handle, weight.handle, epsilon);
+}
+
+export interface LinearOptions {
+  /** [out] */
+  bias?: Tensor | null;
+  /** Added to the result, [rows, out]. */
+  residual?: Tensor | null;
+}
+
+/**
+ * x [rows, in] through a matrix [out, in]. Many rows in float32 or float64 are shared out to the threads,
+ * the same parts whatever their number; everything else is libtorch's own product.
+ */
+export function linear(x: Tensor, weight: Tensor, options: LinearOptions = {}): Tensor {
+  if (!onCpu(x)) return stock.linear(x, weight, options);
+  const { bias, residual } = options;
+  return invoke(op.linear, x.handle, weight.handle, bias?.handle ?? null, residual?.handle ?? null);
 }
 
 /**

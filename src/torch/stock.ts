@@ -5,7 +5,13 @@
 import { noGrad } from "./autograd.ts";
 import { arange } from "./creation.ts";
 import { cat } from "./functions.ts";
-import type { AdamWStep, AttentionOptions, TokenLogprob, TokenLogprobOptions } from "./fused.ts";
+import type {
+  AdamWStep,
+  AttentionOptions,
+  LinearOptions,
+  TokenLogprob,
+  TokenLogprobOptions,
+} from "./fused.ts";
 import { tidy } from "./lifetime.ts";
 import type { Tensor } from "./tensor/tensor.ts";
 
@@ -18,6 +24,11 @@ export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
   const wide = widen(x);
   const normalised = wide.mul(wide.square().mean(-1, true).add(epsilon).rsqrt());
   return weight.mul(normalised.to(x.dtype)).to(x.dtype);
+}
+
+export function linear(x: Tensor, weight: Tensor, options: LinearOptions = {}): Tensor {
+  const product = x.linear(weight, options.bias);
+  return options.residual ? options.residual.add(product) : product;
 }
 
 export function rotary(x: Tensor, cos: Tensor, sin: Tensor): Tensor {

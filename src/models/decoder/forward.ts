@@ -10,6 +10,7 @@ import {
   attention,
   checkpoint,
   type Generator,
+  linear,
   rmsNorm,
   rotary,
   swigluJoined,
@@ -98,21 +99,24 @@ function decoderLayer(
   const { queries, keys, values } = project(model, index, x, angles, dropout);
   const window = model.config.slidingWindows[index];
   const seen = attention(queries, keys, values, cumulativeLengths, window ? { window } : {});
-  const y = x.add(attentionOutput(model, index, seen, dropout));
-  return y.add(feedForward(model, index, y, dropout));
+  const y = attentionOutput(model, index, x, seen, dropout);
+  return feedForward(model, index, y, dropout);
 }
 
-/** x through one of a layer's matrices, with its bias and what an adapter adds. */
+/** x through one of a layer's matrices, with its bias and what an adapter adds, added to `residual`. */
 function through(
   model: Model,
   index: number,
   matrix: string,
   x: Tensor,
   dropout: Generator | null,
+  residual: Tensor | null = null,
 ): Tensor {
+  const weight = model.layer(index, `${matrix}.weight`)!;
   const bias = model.layer(index, `${matrix}.bias`);
-  const product = x.linear(model.layer(index, `${matrix}.weight`)!, bias);
-  return model.adapter ? model.adapter.add(index, matrix, x, product, dropout) : product;
+  if (!model.adapter) return linear(x, weight, { bias, residual });
+  const adapted = model.adapter.add(index, matrix, x, linear(x, weight, { bias }), dropout);
+  return residual ? residual.add(adapted) : adapted;
 }
 
 /** Queries [tokens, heads, size], keys and values [tokens, keyValueHeads, size], rotated. */
@@ -144,19 +148,20 @@ export function project(
   return { queries: turned(queries!, "q_norm"), keys: turned(keys!, "k_norm"), values: values! };
 }
 
-/** o of what the heads saw [tokens, heads, size]: [tokens, hiddenSize]. */
+/** x + o of what the heads saw [tokens, heads, size]. */
 export function attentionOutput(
   model: Model,
   index: number,
+  x: Tensor,
   seen: Tensor,
   dropout: Generator | null = null,
 ): Tensor {
   const { heads, headDimension } = model.config;
   const joined = seen.reshape([-1, heads * headDimension]);
-  return through(model, index, "self_attn.o_proj", joined, dropout);
+  return through(model, index, "self_attn.o_proj", joined, dropout, x);
 }
 
-/** down(silu(gate) · up) of norm(x). */
+/** x + down(silu(gate) · up) of norm(x). */
 export function feedForward(
   model: Model,
   index: number,
@@ -166,5 +171,5 @@ export function feedForward(
   const weight = model.layer(index, "post_attention_layernorm.weight")!;
   const normed = rmsNorm(x, weight, model.config.normEpsilon);
   const gateUp = through(model, index, "mlp.gate_up_proj", normed, dropout);
-  return through(model, index, "mlp.down_proj", swigluJoined(gateUp), dropout);
+  return through(model, index, "mlp.down_proj", swigluJoined(gateUp), dropout, x);
 }

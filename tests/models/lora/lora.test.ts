@@ -171,7 +171,13 @@ describe("what it computes", () => {
         const angles = rotaryAngles(config, tensor([3], { dtype: "int64" }), 4);
         const parts = (): Tensor[] => {
           const { queries, keys, values: v } = project(model, 1, x, angles);
-          return [queries, keys, v, attentionOutput(model, 1, queries), feedForward(model, 1, x)];
+          return [
+            queries,
+            keys,
+            v,
+            attentionOutput(model, 1, x, queries),
+            feedForward(model, 1, x),
+          ];
         };
         const apart = parts();
         model.merge();
