@@ -102,6 +102,7 @@ __attribute__((noinline)) void sum_block(
     const PageShape& shape, const PagesSeen& pages, const float* values, const float* weights,
     float* sums) {
   const int64_t width = pages.count * shape.page_size, stride = shape.value_width;
+  static_assert(columns <= 2 || columns == 4);
   Vector<float> total[rows][columns] = {};
   for (int64_t page = 0; page < pages.count; ++page) {
     const float* value = values + pages.numbers[page] * shape.value_stride;
@@ -114,12 +115,28 @@ __attribute__((noinline)) void sum_block(
       if constexpr (rows <= 4)
         for (int column = 0; column < columns; column += columns_per_line)
           __builtin_prefetch(next + column * lanes<float>);
-#pragma GCC unroll 4
-      for (int column = 0; column < columns; ++column) {
-        Vector<float> numbers = load(value + column * lanes<float>);
-        keep_in_register(numbers);
+      // Named variables, and one row after the other: GCC would read a weight again for each column.
+      Vector<float> first = load(value), second = {}, third = {}, fourth = {};
+      keep_in_register(first);
+      if constexpr (columns > 1) {
+        second = load(value + lanes<float>);
+        keep_in_register(second);
+      }
+      if constexpr (columns > 2) {
+        third = load(value + 2 * lanes<float>);
+        fourth = load(value + 3 * lanes<float>);
+        keep_in_register(third);
+        keep_in_register(fourth);
+      }
 #pragma GCC unroll 6
-        for (int row = 0; row < rows; ++row) total[row][column] += weight[row * width] * numbers;
+      for (int row = 0; row < rows; ++row) {
+        const float factor = weight[row * width];
+        total[row][0] += factor * first;
+        if constexpr (columns > 1) total[row][1] += factor * second;
+        if constexpr (columns > 2) {
+          total[row][2] += factor * third;
+          total[row][3] += factor * fourth;
+        }
       }
     }
   }
