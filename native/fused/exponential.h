@@ -10,7 +10,7 @@ namespace openmanus::fused {
 constexpr double log2_of_e = 1.4426950408889634;
 constexpr double log_of_2 = 0.6931471805599453;
 
-/// 2^whole * 2^fraction with |fraction| <= 1/2 and -126 <= whole <= 127.
+/// 2^whole * 2^fraction with |fraction| <= 1/2 and -126 <= whole <= 127; 0 for -127 and 0.
 /// The polynomial is the minimax fit of 2^r with p(0) = 1: relative error 2e-9 before rounding.
 inline Vector<float> power_of_two(Vector<float> shifted_whole, Vector<float> fraction) {
   Vector<float> power = fraction * 0x1.41fbbcp-13f + 0x1.5f3e54p-10f;
@@ -34,10 +34,10 @@ constexpr float rounding_shift = 0x1.8p23f;
 /// 2^x, relative error about 1e-7; exactly 0 below 2^-126 (-infinity included), exactly 1 at 0,
 /// NaN for NaN. x must be below 128: every caller has subtracted a maximum.
 inline Vector<float> exp2(Vector<float> x) {
-  const Vector<float> clamped = x < -126.0f ? broadcast(-126.0f) : x;
+  // 2^-127 has neither exponent nor mantissa in power_of_two: it is 0.
+  const Vector<float> clamped = x < -126.0f ? broadcast(-127.0f) : x;
   const Vector<float> shifted = clamped + rounding_shift;
-  const Vector<float> power = power_of_two(shifted, clamped - (shifted - rounding_shift));
-  return x < -126.0f ? Vector<float>{} : power;
+  return power_of_two(shifted, clamped - (shifted - rounding_shift));
 }
 
 /// e^x with exp2's properties, and saturating at 2^127 instead of overflowing.

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <limits>
 #include <vector>
@@ -25,6 +26,10 @@ using namespace openmanus::fused;
 
 /// Queries (tokens × heads that share a key head) that meet a page together.
 constexpr int64_t query_rows = 48;
+/// With so few of them, a page is read in one piece, for all its key heads...
+constexpr int64_t few_rows = 4;
+/// ... if that leaves every thread so many items.
+constexpr int64_t least_items = 8;
 
 /// Which tokens are new, and where the pages of their sequences are.
 struct Batch {
@@ -65,18 +70,23 @@ struct Layer {
   int64_t window; // -1: none
 };
 
-/// A block of queries of one sequence and key head: rows are (token, head within the group).
+/// A block of queries of one sequence and some key heads: rows are (token, head within the group).
 struct Item {
-  int64_t sequence, kv_head, first_token, tokens;
+  int64_t sequence, kv_head, kv_heads, first_token, tokens;
 };
 
 inline std::vector<Item> items_of(const Batch& batch) {
   const int64_t step = std::max<int64_t>(1, query_rows / batch.group());
+  const bool many = batch.sequences >= least_items * at::get_num_threads();
   std::vector<Item> items;
   for (int64_t s = 0; s < batch.sequences; ++s)
-    for (int64_t first = 0; first < batch.new_tokens(s); first += step)
-      for (int64_t head = 0; head < batch.kv_heads; ++head)
-        items.push_back({s, head, first, std::min(step, batch.new_tokens(s) - first)});
+    for (int64_t first = 0; first < batch.new_tokens(s); first += step) {
+      const int64_t tokens = std::min(step, batch.new_tokens(s) - first);
+      const int64_t rows = tokens * batch.group();
+      const int64_t together = many && rows <= few_rows ? query_rows / rows : 1;
+      for (int64_t head = 0; head < batch.kv_heads; head += together)
+        items.push_back({s, head, std::min(together, batch.kv_heads - head), first, tokens});
+    }
   return items;
 }
 
@@ -120,7 +130,7 @@ void attend(
     const Batch& batch, const Item& item, const Layer& layer, const AttentionScratch& scratch,
     const Read& read, const Write& write) {
   const int64_t group = batch.group(), d = batch.head_dim, w = batch.value_width;
-  const int64_t rows = item.tokens * group;
+  const int64_t head_rows = item.tokens * group, rows = head_rows * item.kv_heads;
   const int64_t s = item.sequence, first = batch.first_position(s) + item.first_token;
   const int64_t end = first + item.tokens; // keys up to the last query's own
   const int64_t begin =
@@ -132,27 +142,34 @@ void attend(
   const int64_t width = seen.count * batch.page_size;
   float *queries = scratch.queries, *scores = scratch.scores, *sums = scratch.sums;
   const int64_t first_token = batch.query_offsets[s] + item.first_token;
-  const auto head_of = [&](int64_t row) { return item.kv_head * group + row % group; };
+  const auto token_of = [&](int64_t row) { return row % head_rows / group; };
+  const auto head_of = [&](int64_t row) {
+    return (item.kv_head + row / head_rows) * group + row % group;
+  };
   const auto scale = float(layer.scale * log2_of_e);
   for (int64_t row = 0; row < rows; ++row) {
-    read(first_token + row / group, head_of(row), queries + row * d);
+    read(first_token + token_of(row), head_of(row), queries + row * d);
     for (int64_t i = 0; i < d; ++i) queries[row * d + i] *= scale;
   }
-  score_pages(batch.page_shape(), seen, layer.keys + batch.keys_at(0, item.kv_head), rows, queries, scores);
+  score_pages(
+      batch.page_shape(), seen, layer.keys + batch.keys_at(0, item.kv_head), item.kv_heads,
+      head_rows, queries, scores);
   for (int64_t row = 0; row < rows; ++row) {
-    const int64_t position = first + row / group;
+    const int64_t position = first + token_of(row);
     const int64_t seen_from =
         layer.window < 0 ? 0 : std::max<int64_t>(0, position - layer.window + 1);
     scratch.totals[row] = softmax_row(
         scores + row * width, std::max<int64_t>(0, seen_from - origin), position + 1 - origin,
         width);
   }
-  sum_pages(batch.page_shape(), seen, layer.values + batch.values_at(0, item.kv_head), rows, scores, sums);
+  sum_pages(
+      batch.page_shape(), seen, layer.values + batch.values_at(0, item.kv_head), item.kv_heads,
+      head_rows, scores, sums);
   for (int64_t row = 0; row < rows; ++row) {
     const float factor = 1 / scratch.totals[row];
     for (int64_t i = 0; i < w; i += lanes<float>)
       store(sums + row * w + i, load(sums + row * w + i) * factor);
-    write(first_token + row / group, head_of(row), sums + row * w);
+    write(first_token + token_of(row), head_of(row), sums + row * w);
   }
 }
 
