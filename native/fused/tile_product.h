@@ -33,6 +33,14 @@ constexpr int block_vectors = vector_registers == 32 ? 3 : 2;
 template <int vectors>
 constexpr int rows_of_block = vectors == 1 ? 2 * block_rows : block_rows;
 
+/// Rows of the next block when so many are left. What is more than one block but less than two is
+/// halved: a block of one or two rows would wait for its own sums.
+template <int vectors>
+constexpr int64_t rows_of_next_block(int64_t left) {
+  constexpr int64_t most = rows_of_block<vectors>;
+  return left >= 2 * most ? most : left > most ? (left + 1) / 2 : left;
+}
+
 /// Results that stay in registers together, along the lanes.
 template <typename T>
 constexpr int block_lanes = block_vectors * lanes<T>;
@@ -88,9 +96,7 @@ __attribute__((noinline)) void strip_product(
     bool add) {
   constexpr int most = rows_of_block<vectors>;
   while (rows > 0) {
-    // What is more than one block but less than two is halved: a block of one or two rows would wait
-    // for its own sums.
-    const int64_t taken = rows >= 2 * most ? most : rows > most ? (rows + 1) / 2 : rows;
+    const int64_t taken = rows_of_next_block<vectors>(rows);
     const auto block = [&](auto count) {
       block_product<decltype(count)::value, vectors>(a, b, b_stride, c, c_stride, depth, add);
     };

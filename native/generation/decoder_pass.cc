@@ -119,7 +119,8 @@ class Pass {
     member.run(grid.items(), [&](int64_t item) {
       grid.take(item, [&](int64_t row, int64_t count, int64_t first, int64_t last) {
         multiply<vectors>(
-            weight, begin + row, count, rows.normed, first, last, rows.qkv, begin + row, false);
+            weight, begin + row, count, rows.normed, first, last, rows.qkv, begin + row, false,
+            grid.after(item, weight, begin));
       });
     });
   }
@@ -178,10 +179,11 @@ class Pass {
     member.run(grid.items(), [&](int64_t item) {
       grid.take(item, [&](int64_t row, int64_t count, int64_t first, int64_t last) {
         multiply<vectors>(
-            layer.gate_up, row, count, rows.normed, first, last, rows.gated, row, false);
+            layer.gate_up, row, count, rows.normed, first, last, rows.gated, row, false,
+            rows_ahead(layer.gate_up, decoder_.intermediate + row, count));
         multiply<vectors>(
             layer.gate_up, decoder_.intermediate + row, count, rows.normed, first, last, rows.up,
-            row, false);
+            row, false, grid.after(item, layer.gate_up, 0));
         for (int64_t strip = first; strip < last; ++strip)
           gate_by<vectors>(rows.gated.row(strip, row), rows.up.row(strip, row), count);
       });
@@ -194,7 +196,8 @@ class Pass {
     const Grid grid(weight.rows, rows.x.strips, weight.columns, width);
     member.run(grid.items(), [&](int64_t item) {
       grid.take(item, [&](int64_t row, int64_t count, int64_t first, int64_t last) {
-        multiply<vectors>(weight, row, count, in, first, last, rows.x, row, true);
+        multiply<vectors>(
+            weight, row, count, in, first, last, rows.x, row, true, grid.after(item, weight, 0));
       });
     });
   }
@@ -222,7 +225,7 @@ class Pass {
       grid.take(item, [&](int64_t row, int64_t count, int64_t first, int64_t last) {
         multiply<vectors>(
             decoder_.output, row, count, rows.normed, first, last, tile.get(), count * width,
-            false);
+            false, grid.after(item, decoder_.output, 0));
         const int64_t end = std::min(step_.wanted_count, last * width);
         for (int64_t token = first * width; token < end; ++token) {
           const float* from = tile + (token / width - first) * count * width + token % width;

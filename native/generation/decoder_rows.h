@@ -12,6 +12,10 @@ constexpr int64_t item_rows = 24;
 /// What of the activations an item may read again and again: half of a second cache.
 constexpr int64_t item_bytes = 256 * 1024;
 
+inline Ahead rows_ahead(const Weight& weight, int64_t row, int64_t rows) {
+  return {weight.data + row * weight.columns, rows * weight.columns};
+}
+
 /// A product cut into items: some of its rows for some of the strips.
 struct Grid {
   int64_t rows, strips, chunk, chunks, group, groups;
@@ -32,6 +36,12 @@ struct Grid {
   void take(int64_t item, const Body& body) const {
     const int64_t row = item % chunks * chunk, strip = item / chunks * group;
     body(row, std::min(chunk, rows - row), strip, std::min(strips, strip + group));
+  }
+  /// Of a matrix whose rows from `begin` on are shared out: those of the item that this thread will
+  /// probably take after this one, when the others have taken one each.
+  Ahead after(int64_t item, const Weight& weight, int64_t begin) const {
+    const int64_t row = (item + at::get_num_threads()) % chunks * chunk;
+    return rows_ahead(weight, begin + row, std::min(chunk, rows - row));
   }
 };
 

@@ -46,6 +46,27 @@ struct Weight {
   const float* bias = nullptr;
 };
 
+/// Weights that will probably be multiplied next. They are too many for a cache that the keys and values
+/// go through too, and a processor that only waits for them loses a third of its speed: so they are
+/// asked for while others are multiplied with, a few lines at a time, as many as can be under way.
+class Ahead {
+ public:
+  Ahead(const float* from, int64_t count) : at_(from), end_(from + count) {}
+
+  /// Asks for them in so many steps...
+  void share_out(int64_t steps) { step_ = (end_ - at_ + steps * line - 1) / (steps * line) * line; }
+  /// ... of which this is one.
+  void fetch() {
+    const float* stop = at_ + std::min<int64_t>(step_, end_ - at_);
+    for (; at_ < stop; at_ += line) __builtin_prefetch(at_, 0, 2);
+  }
+
+ private:
+  static constexpr int64_t line = 64 / sizeof(float);
+  const float *at_, *end_;
+  int64_t step_ = 0;
+};
+
 /// How far along the inner dimension a product goes at once: the strip's part stays in the first cache.
 constexpr int64_t inner_block = 256;
 
@@ -54,15 +75,21 @@ constexpr int64_t inner_block = 256;
 template <int vectors>
 void multiply(
     const Weight& weight, int64_t row, int64_t rows, const TokenStrips& in, int64_t begin,
-    int64_t end, float* out, int64_t out_stride, bool add) {
-  constexpr int64_t width = vectors * lanes<float>;
+    int64_t end, float* out, int64_t out_stride, bool add, Ahead ahead) {
+  constexpr int64_t width = vectors * lanes<float>, most = rows_of_block<vectors>;
+  const int64_t passes = (weight.columns + inner_block - 1) / inner_block;
+  ahead.share_out(passes * (end - begin) * ((rows + most - 1) / most));
   for (int64_t at = 0; at < weight.columns; at += inner_block) {
-    const Left<float> left{weight.data + row * weight.columns + at, weight.columns, 1};
+    const float* left = weight.data + row * weight.columns + at;
     const int64_t depth = std::min(inner_block, weight.columns - at);
     for (int64_t strip = begin; strip < end; ++strip)
-      strip_product<vectors, float>(
-          rows, left, in.row(strip, at), width, out + (strip - begin) * out_stride, width, depth,
-          add || at > 0);
+      for (int64_t i = 0, taken; i < rows; i += taken) {
+        taken = rows_of_next_block<vectors>(rows - i);
+        ahead.fetch();
+        strip_product<vectors, float>(
+            taken, {left + i * weight.columns, weight.columns, 1}, in.row(strip, at), width,
+            out + (strip - begin) * out_stride + i * width, width, depth, add || at > 0);
+      }
   }
   if (!weight.bias) return;
   for (int64_t strip = begin; strip < end; ++strip, out += out_stride)
@@ -76,9 +103,10 @@ void multiply(
 template <int vectors>
 void multiply(
     const Weight& weight, int64_t row, int64_t rows, const TokenStrips& in, int64_t begin,
-    int64_t end, const TokenStrips& out, int64_t out_row, bool add) {
+    int64_t end, const TokenStrips& out, int64_t out_row, bool add, Ahead ahead) {
   multiply<vectors>(
-      weight, row, rows, in, begin, end, out.row(begin, out_row), out.features * out.width, add);
+      weight, row, rows, in, begin, end, out.row(begin, out_row), out.features * out.width, add,
+      ahead);
 }
 
 /// to = from / √(mean(from²) + eps) · weight over `count` features; `to` may be `from`.
