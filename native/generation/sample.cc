@@ -23,11 +23,11 @@ enum Setting { kTemperature, kTopK, kTopP, kMinP, kRepetitionPenalty, kSettings 
 
 /// Lists of different lengths, one per row: row r has [offsets[r], offsets[r + 1]).
 struct Ragged {
-  const int64_t* offsets;
-  const int64_t* ids;
+  const int32_t* offsets;
+  const int32_t* ids;
 
-  const int64_t* begin(int64_t row) const { return ids + offsets[row]; }
-  const int64_t* end(int64_t row) const { return ids + offsets[row + 1]; }
+  const int32_t* begin(int64_t row) const { return ids + offsets[row]; }
+  const int32_t* end(int64_t row) const { return ids + offsets[row + 1]; }
   bool empty(int64_t row) const { return begin(row) == end(row); }
 };
 
@@ -114,7 +114,7 @@ std::vector<double> change(
     const Ragged& biased, const double* biases, int64_t row) {
   std::vector<double> changed(logits, logits + vocabulary);
   if (penalty != 1)
-    for (const int64_t* id = repeated.begin(row); id != repeated.end(row); ++id) {
+    for (const int32_t* id = repeated.begin(row); id != repeated.end(row); ++id) {
       double& logit = changed[size_t(*id)];
       logit = logit > 0 ? logit / penalty : logit * penalty;
     }
@@ -126,23 +126,24 @@ std::vector<double> change(
 void check_ragged(
     const char* name, const Tensor& offsets, const Tensor& ids, int64_t rows, int64_t vocabulary) {
   TORCH_CHECK(
-      offsets.scalar_type() == at::kLong && ids.scalar_type() == at::kLong &&
+      offsets.scalar_type() == at::kInt && ids.scalar_type() == at::kInt &&
           offsets.is_contiguous() && ids.is_contiguous() && offsets.dim() == 1 &&
           ids.dim() == 1 && offsets.numel() == rows + 1,
-      "sample: ", name, " must be int64 offsets [rows + 1] and int64 ids");
-  const int64_t* at = offsets.data_ptr<int64_t>();
+      "sample: ", name, " must be int32 offsets [rows + 1] and int32 ids");
+  const int32_t* at = offsets.data_ptr<int32_t>();
   TORCH_CHECK(
       at[0] == 0 && at[rows] == ids.numel() && std::is_sorted(at, at + rows + 1), "sample: ", name,
       "'s offsets must rise from 0 to the number of ids");
-  const int64_t* first = ids.data_ptr<int64_t>();
+  const int32_t* first = ids.data_ptr<int32_t>();
   TORCH_CHECK(
       std::all_of(
           first, first + ids.numel(),
-          [vocabulary](int64_t id) { return id >= 0 && id < vocabulary; }),
+          [vocabulary](int32_t id) { return id >= 0 && id < vocabulary; }),
       "sample: ", name, " has an id outside the vocabulary of ", vocabulary);
 }
 
-std::tuple<Tensor, Tensor, Tensor> sample(
+/// float64 [rows, 3]: a Drawn for every row of logits.
+Tensor sample(
     const Tensor& logits, const Tensor& seeds, const Tensor& settings,
     const Tensor& repeated_offsets, const Tensor& repeated_ids, const Tensor& bias_offsets,
     const Tensor& bias_ids, const Tensor& biases, const Tensor& allowed_offsets,
@@ -165,14 +166,12 @@ std::tuple<Tensor, Tensor, Tensor> sample(
       "sample: one float64 bias per id is needed");
   const Tensor all = logits.contiguous(), draws = seeds.contiguous();
   const auto ragged = [](const Tensor& offsets, const Tensor& ids) {
-    return Ragged{offsets.data_ptr<int64_t>(), ids.data_ptr<int64_t>()};
+    return Ragged{offsets.data_ptr<int32_t>(), ids.data_ptr<int32_t>()};
   };
   const Ragged repeated = ragged(repeated_offsets, repeated_ids);
   const Ragged biased = ragged(bias_offsets, bias_ids);
   const Ragged allowed = ragged(allowed_offsets, allowed_ids);
-  Tensor ids = at::empty({rows}, logits.options().dtype(at::kLong));
-  Tensor logprobs = at::empty({rows}, logits.options().dtype(at::kDouble));
-  Tensor sampled = at::empty({rows}, logits.options().dtype(at::kDouble));
+  Tensor results = at::empty({rows, 3}, logits.options().dtype(at::kDouble));
   at::parallel_for(0, rows, 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const float* own = all.data_ptr<float>() + row * vocabulary;
@@ -193,12 +192,13 @@ std::tuple<Tensor, Tensor, Tensor> sample(
                 own, vocabulary, with[kRepetitionPenalty], repeated, biased,
                 biases.data_ptr<double>(), row),
             allowed, row);
-      ids.data_ptr<int64_t>()[row] = drawn.id;
-      logprobs.data_ptr<double>()[row] = drawn.logprob;
-      sampled.data_ptr<double>()[row] = drawn.sampled_logprob;
+      double* result = results.data_ptr<double>() + row * 3;
+      result[0] = double(drawn.id);
+      result[1] = drawn.logprob;
+      result[2] = drawn.sampled_logprob;
     }
   });
-  return {ids, logprobs, sampled};
+  return results;
 }
 
 } // namespace
@@ -207,8 +207,7 @@ TORCH_LIBRARY_FRAGMENT(openmanus, library) {
   library.def(
       "sample(Tensor logits, Tensor seeds, Tensor settings, Tensor repeated_offsets, "
       "Tensor repeated_ids, Tensor bias_offsets, Tensor bias_ids, Tensor biases, "
-      "Tensor allowed_offsets, Tensor allowed_ids) -> (Tensor ids, Tensor logprobs, "
-      "Tensor sampled_logprobs)");
+      "Tensor allowed_offsets, Tensor allowed_ids) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("sample", sample); }
 

@@ -6,6 +6,7 @@
  * not computed again.
  */
 import type { Model, Tokenizer } from "../models/index.ts";
+import { tidy } from "../torch/index.ts";
 import { Answer } from "./answer.ts";
 import { PagePool } from "./cache/pages.ts";
 import { CachedSequence } from "./cache/sequence.ts";
@@ -130,21 +131,23 @@ export function createEngine(model: Model, options: EngineOptions = {}): Engine 
     statistics.preemptions += preempted;
     for (const { tokens } of work) statistics.computedTokens += tokens;
     cache ??= newCacheStore(model.config, pages);
-    const logits = forwardStep(
-      model,
-      cache,
-      table,
-      work.map(({ answer, tokens }) => ({ sequence: answer.sequence, tokens })),
-      wanted,
-    );
-    if (logits === null) return;
+    const store = cache;
     const answers = wanted.map((i) => work[i]!.answer);
-    const drawn = drawTokens(
-      logits,
-      answers.map((answer) => answer.samplerRow()),
-    );
-    logits.dispose();
-    for (const [i, answer] of answers.entries()) take(answer, drawn[i]!);
+    let drawn: (SampledToken | Error)[] = [];
+    // The logits never leave a scope: the garbage collector need not be told of them.
+    tidy(() => {
+      const logits = forwardStep(
+        model,
+        store,
+        table,
+        work.map(({ answer, tokens }) => ({ sequence: answer.sequence, tokens })),
+        wanted,
+      );
+      if (logits === null) return;
+      const rows = answers.map((answer) => answer.samplerRow());
+      drawn = drawTokens(logits, rows);
+    });
+    for (const [i, token] of drawn.entries()) take(answers[i]!, token);
     running = running.filter((answer) => !answer.settled);
   }
 

@@ -1,7 +1,6 @@
 /**
  * @file The tokens of one pass as arrays, the way the native operators take them.
  */
-import { fromTypedArray, type Tensor } from "../torch/index.ts";
 import type { CachedSequence } from "./cache/sequence.ts";
 
 /** A sequence and how many of its tokens, after the computed ones, this pass computes. */
@@ -10,23 +9,23 @@ export interface Work {
   tokens: number;
 }
 
-/** All int32. */
+/** As arrays: a pass makes tensors of those that it takes. */
 export interface Layout {
   /** [tokens]: the new tokens of all sequences, one after the other. */
-  ids: Tensor;
+  ids: Int32Array;
   /** [tokens]: the place of each in its sequence. */
-  positions: Tensor;
+  positions: Int32Array;
   /** [sequences + 1]: where each sequence's new tokens begin, and the end. */
-  queryOffsets: Tensor;
+  queryOffsets: Int32Array;
   /** [sequences]: tokens with the new ones. */
-  lengths: Tensor;
+  lengths: Int32Array;
   /** [sequences + 1]: where each sequence's pages begin in `pages`, and the end. */
-  pageOffsets: Tensor;
-  pages: Tensor;
+  pageOffsets: Int32Array;
+  pages: Int32Array;
   /** [sequences]: the last new token of each sequence. */
-  last: Tensor;
+  last: Int32Array;
   /** Sequences whose logits are wanted. */
-  wanted: Tensor;
+  wanted: Int32Array;
 }
 
 export function layoutOf(work: readonly Work[], wanted: readonly number[]): Layout {
@@ -58,13 +57,13 @@ export function layoutOf(work: readonly Work[], wanted: readonly number[]): Layo
     last[i] = token - 1;
   }
   return {
-    ids: fromTypedArray(ids),
-    positions: fromTypedArray(positions),
-    queryOffsets: fromTypedArray(queryOffsets),
-    lengths: fromTypedArray(lengths),
-    pageOffsets: fromTypedArray(pageOffsets),
-    pages: fromTypedArray(pages),
-    last: fromTypedArray(last),
-    wanted: fromTypedArray(Int32Array.from(wanted)),
+    ids,
+    positions,
+    queryOffsets,
+    lengths,
+    pageOffsets,
+    pages,
+    last,
+    wanted: Int32Array.from(wanted),
   };
 }

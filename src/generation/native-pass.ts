@@ -3,7 +3,7 @@
  * float32 models on the CPU: most of the time of a small model was spent between operators.
  */
 import type { Model } from "../models/index.ts";
-import { invoke, openmanus, type Tensor } from "../torch/index.ts";
+import { fromTypedArray, invoke, openmanus, type Tensor } from "../torch/index.ts";
 import type { CacheStore } from "./cache/store.ts";
 import type { Layout } from "./layout.ts";
 import type { RotaryTable } from "./step.ts";
@@ -55,12 +55,12 @@ export function nativePass(
     cache.values.map(({ handle }) => handle),
     table.cos.handle,
     table.sin.handle,
-    layout.ids.handle,
-    layout.queryOffsets.handle,
-    layout.lengths.handle,
-    layout.pageOffsets.handle,
-    layout.pages.handle,
-    layout.wanted.handle,
+    fromTypedArray(layout.ids).handle,
+    fromTypedArray(layout.queryOffsets).handle,
+    fromTypedArray(layout.lengths).handle,
+    fromTypedArray(layout.pageOffsets).handle,
+    fromTypedArray(layout.pages).handle,
+    fromTypedArray(layout.wanted).handle,
     config.heads,
     config.slidingWindows.map((window) => window ?? -1),
     config.normEpsilon,

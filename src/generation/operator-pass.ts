@@ -3,7 +3,7 @@
  * the twin that tests compare the native pass with.
  */
 import { attentionOutput, feedForward, type Model, project } from "../models/index.ts";
-import { invoke, openmanus, rmsNorm, type Tensor, tidy } from "../torch/index.ts";
+import { fromTypedArray, invoke, openmanus, rmsNorm, type Tensor, tidy } from "../torch/index.ts";
 import type { CacheStore } from "./cache/store.ts";
 import type { Layout } from "./layout.ts";
 import type { RotaryTable } from "./step.ts";
@@ -18,14 +18,18 @@ export function operatorPass(
   layout: Layout,
 ): Tensor {
   const { config, parameters } = model;
+  const positions = fromTypedArray(layout.positions);
   const angles = {
-    cos: table.cos.indexSelect(0, layout.positions),
-    sin: table.sin.indexSelect(0, layout.positions),
+    cos: table.cos.indexSelect(0, positions),
+    sin: table.sin.indexSelect(0, positions),
   };
-  let x = parameters.get("model.embed_tokens.weight")!.embedding(layout.ids);
+  const where = [layout.queryOffsets, layout.lengths, layout.pageOffsets, layout.pages].map(
+    (values) => fromTypedArray(values),
+  );
+  let x = parameters.get("model.embed_tokens.weight")!.embedding(fromTypedArray(layout.ids));
   for (let i = 0; i < config.layers; i++)
-    x = tidy(() => cachedLayer(model, i, x, angles, cache, layout));
-  const places = layout.last.indexSelect(0, layout.wanted);
+    x = tidy(() => cachedLayer(model, i, x, angles, cache, where));
+  const places = fromTypedArray(layout.wanted.map((sequence) => layout.last[sequence]!));
   const norm = parameters.get("model.norm.weight")!;
   return rmsNorm(x.indexSelect(0, places), norm, config.normEpsilon).linear(model.output);
 }
@@ -36,7 +40,7 @@ function cachedLayer(
   x: Tensor,
   angles: { cos: Tensor; sin: Tensor },
   cache: CacheStore,
-  layout: Layout,
+  where: readonly Tensor[],
 ): Tensor {
   const { config } = model;
   const { queries, keys, values } = project(model, index, x, angles);
@@ -47,10 +51,7 @@ function cachedLayer(
     values.handle,
     cache.keys[index]!.handle,
     cache.values[index]!.handle,
-    layout.queryOffsets.handle,
-    layout.lengths.handle,
-    layout.pageOffsets.handle,
-    layout.pages.handle,
+    ...where.map(({ handle }) => handle),
     config.headDimension ** -0.5,
     config.slidingWindows[index] ?? -1,
   );

@@ -1,8 +1,10 @@
 /**
  * @file Sampling options checked and filled in, and the arrays that the native sampler takes.
  */
-import { call, fromTypedArray, type Tensor, tidy } from "../torch/index.ts";
+import { fromTypedArray, invoke, openmanus, type Tensor, tidy } from "../torch/index.ts";
 import type { SampledToken, SamplingOptions } from "./request.ts";
+
+const sample = openmanus("sample");
 
 export type FilledSampling = Required<Omit<SamplingOptions, "choices" | "bias">> &
   Pick<SamplingOptions, "choices" | "bias">;
@@ -80,20 +82,26 @@ export interface SamplerRow {
   allowed: readonly number[] | null;
 }
 
+/** Lists of different lengths, one per row; most of them have nothing in any. */
 class Ragged {
-  readonly offsets: bigint[] = [0n];
-  readonly ids: bigint[] = [];
+  readonly #offsets: Int32Array;
+  readonly #ids: number[] = [];
+  #rows = 0;
 
-  endRow(ids: Iterable<number>): void {
-    for (const id of ids) this.ids.push(BigInt(id));
-    this.offsets.push(BigInt(this.ids.length));
+  constructor(rows: number) {
+    this.#offsets = new Int32Array(rows + 1);
+  }
+
+  add(id: number): void {
+    this.#ids.push(id);
+  }
+
+  endRow(): void {
+    this.#offsets[++this.#rows] = this.#ids.length;
   }
 
   tensors(): [Tensor, Tensor] {
-    return [
-      fromTypedArray(BigInt64Array.from(this.offsets)),
-      fromTypedArray(BigInt64Array.from(this.ids)),
-    ];
+    return [fromTypedArray(this.#offsets), fromTypedArray(Int32Array.from(this.#ids))];
   }
 }
 
@@ -108,34 +116,44 @@ const PROBLEMS = new Map([
  * an error of its own.
  */
 export function drawTokens(logits: Tensor, rows: readonly SamplerRow[]): (SampledToken | Error)[] {
-  return tidy(() => {
-    const [repeated, biased, allowed] = [new Ragged(), new Ragged(), new Ragged()];
-    const biases: number[] = [];
-    const settings: number[] = [];
-    for (const row of rows) {
-      const { temperature, topK, topP, minP, repetitionPenalty, bias } = row.sampling;
-      settings.push(temperature, topK, topP, minP, repetitionPenalty);
-      repeated.endRow(repetitionPenalty === 1 ? [] : new Set(row.repeated));
-      biased.endRow([...(bias?.keys() ?? []), ...row.forbidden]);
-      biases.push(...(bias?.values() ?? []), ...row.forbidden.map(() => Number.NEGATIVE_INFINITY));
-      allowed.endRow(row.allowed ?? []);
+  const repeated = new Ragged(rows.length);
+  const biased = new Ragged(rows.length);
+  const allowed = new Ragged(rows.length);
+  const biases: number[] = [];
+  const settings = new Float64Array(rows.length * 5);
+  const seeds = new BigInt64Array(rows.length);
+  for (const [i, row] of rows.entries()) {
+    const { temperature, topK, topP, minP, repetitionPenalty, bias } = row.sampling;
+    settings.set([temperature, topK, topP, minP, repetitionPenalty], i * 5);
+    seeds[i] = row.seed;
+    if (repetitionPenalty !== 1) for (const id of new Set(row.repeated)) repeated.add(id);
+    for (const [id, value] of bias ?? []) {
+      biased.add(id);
+      biases.push(value);
     }
-    const table = fromTypedArray(Float64Array.from(settings), [rows.length, 5]);
-    const [ids, logprobs, sampled] = call("openmanus::sample", [
-      logits.to("float32"),
-      fromTypedArray(BigInt64Array.from(rows, (row) => row.seed)),
-      table,
-      ...repeated.tensors(),
-      ...biased.tensors(),
-      fromTypedArray(Float64Array.from(biases)),
-      ...allowed.tensors(),
-    ]) as [Tensor, Tensor, Tensor];
-    const [idNumbers, values, sampledValues] = [ids, logprobs, sampled].map((t) => t.toNumbers());
-    return rows.map((_, i) => {
-      const id = idNumbers![i]!;
-      if (id < 0) return new Error(`generate: ${PROBLEMS.get(id)}`);
-      return { id, logprob: values![i]!, sampledLogprob: sampledValues![i]! };
-    });
+    for (const id of row.forbidden) {
+      biased.add(id);
+      biases.push(Number.NEGATIVE_INFINITY);
+    }
+    for (const id of row.allowed ?? []) allowed.add(id);
+    for (const lists of [repeated, biased, allowed]) lists.endRow();
+  }
+  const drawn = tidy(() =>
+    invoke(
+      sample,
+      logits.to("float32").handle,
+      fromTypedArray(seeds).handle,
+      fromTypedArray(settings, [rows.length, 5]).handle,
+      ...repeated.tensors().map(({ handle }) => handle),
+      ...biased.tensors().map(({ handle }) => handle),
+      fromTypedArray(Float64Array.from(biases)).handle,
+      ...allowed.tensors().map(({ handle }) => handle),
+    ).toNumbers(),
+  );
+  return rows.map((_, i) => {
+    const id = drawn[i * 3]!;
+    if (id < 0) return new Error(`generate: ${PROBLEMS.get(id)}`);
+    return { id, logprob: drawn[i * 3 + 1]!, sampledLogprob: drawn[i * 3 + 2]! };
   });
 }
 
