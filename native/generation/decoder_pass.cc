@@ -6,6 +6,7 @@
 /// In the last layer, tokens whose logits nobody wants only leave their keys and values.
 #include "decoder_rows.h"
 #include "phases.h"
+#include "transpose.h"
 
 namespace openmanus::generation {
 namespace {
@@ -36,8 +37,8 @@ class Pass {
   }
 
   void run() {
-    // Eight of each layer, three more where the last one narrows, one before and two after them.
-    Phases phases(8 * int64_t(decoder_.layers.size()) + 6);
+    // Nine of each layer, three more where the last one narrows, one before and two after them.
+    Phases phases(9 * int64_t(decoder_.layers.size()) + 6);
     phases.run([&](Phases::Member& member) {
       // One for all layers of this thread: it is too large to be had for nothing.
       const AttentionScratch scratch(step_.batch);
@@ -51,6 +52,7 @@ class Pass {
         member.run(all_.x.strips, [&](int64_t strip) {
           if (!narrows) turn(all_, strip, 0, decoder_.heads, layer.q_norm);
           turn(all_, strip, decoder_.heads, decoder_.kv_heads, layer.k_norm);
+          part(all_, strip, skipped, decoder_.qkv_features());
           keep(layer.cache, strip);
         });
         if (!narrows) {
@@ -60,6 +62,7 @@ class Pass {
           project(member, last_, layer.qkv, 0, decoder_.query_features());
           member.run(last_.x.strips, [&](int64_t strip) {
             turn(last_, strip, 0, decoder_.heads, layer.q_norm);
+            part(last_, strip, 0, decoder_.query_features());
           });
           finish_layer(member, last_, layer, scratch);
         }
@@ -134,6 +137,25 @@ class Pass {
     }
   }
 
+  /// Tokens of a strip: the last may not be full.
+  static int64_t tokens_of(const Rows& rows, int64_t strip) {
+    return std::min(width, rows.by_token.strips - strip * width);
+  }
+
+  /// Features [begin, end) of a strip's tokens, one token after the other.
+  void part(Rows& rows, int64_t strip, int64_t begin, int64_t end) {
+    copy_transposed(
+        rows.qkv.row(strip, begin), width, end - begin, tokens_of(rows, strip),
+        rows.by_token.at(strip * width, begin), rows.by_token.features);
+  }
+
+  /// What attention found for the tokens of a strip, back in their lanes.
+  void join(Rows& rows, int64_t strip) {
+    copy_transposed(
+        rows.by_token.at(strip * width, 0), rows.by_token.features, tokens_of(rows, strip),
+        rows.seen.features, rows.seen.row(strip, 0), width);
+  }
+
   /// A strip's keys and values into their pages.
   void keep(const Layer& cache, int64_t strip) {
     const Batch& batch = step_.batch;
@@ -146,12 +168,9 @@ class Pass {
         float* values =
             cache.values + batch.values_at(place.page, head) + slot * batch.value_width;
         const int64_t feature = (batch.heads + head) * batch.head_dim;
-        const float* key = all_.qkv.at(token, feature);
-        const float* value = all_.qkv.at(token, feature + decoder_.key_features());
-        for (int64_t i = 0; i < batch.head_dim; ++i) {
-          keys[i * batch.page_size] = key[i * width];
-          values[i] = value[i * width];
-        }
+        const float* key = all_.by_token.at(token, feature);
+        for (int64_t i = 0; i < batch.head_dim; ++i) keys[i * batch.page_size] = key[i];
+        std::copy_n(key + decoder_.key_features(), batch.head_dim, values);
       }
     }
   }
@@ -165,14 +184,13 @@ class Pass {
       attend(
           rows.batch, rows.items[size_t(item)], layer.cache, scratch,
           [&](int64_t token, int64_t head, float* to) {
-            const float* from = rows.qkv.at(token, head * size);
-            for (int64_t i = 0; i < size; ++i) to[i] = from[i * width];
+            std::copy_n(rows.by_token.at(token, head * size), size, to);
           },
           [&](int64_t token, int64_t head, const float* from) {
-            float* to = rows.seen.at(token, head * size);
-            for (int64_t i = 0; i < size; ++i) to[i * width] = from[i];
+            std::copy_n(from, size, rows.by_token.at(token, head * size));
           });
     });
+    member.run(rows.x.strips, [&](int64_t strip) { join(rows, strip); });
     add_to_x(member, rows, layer.o, rows.seen);
     normalize_all(member, rows, layer.post_norm);
     const Grid grid(decoder_.intermediate, rows.x.strips, decoder_.hidden, width);
@@ -226,12 +244,10 @@ class Pass {
         multiply<vectors>(
             decoder_.output, row, count, rows.normed, first, last, tile.get(), count * width,
             false, grid.after(item, decoder_.output, 0));
-        const int64_t end = std::min(step_.wanted_count, last * width);
-        for (int64_t token = first * width; token < end; ++token) {
-          const float* from = tile + (token / width - first) * count * width + token % width;
-          float* to = logits_ + token * vocabulary + row;
-          for (int64_t i = 0; i < count; ++i) to[i] = from[i * width];
-        }
+        for (int64_t strip = first; strip < last; ++strip)
+          copy_transposed(
+              tile + (strip - first) * count * width, width, count, tokens_of(rows, strip),
+              logits_ + strip * width * vocabulary + row, vocabulary);
       });
     });
   }

@@ -50,6 +50,8 @@ struct Rows {
   Batch batch;
   std::vector<Item> items;
   TokenStrips x, normed, qkv, seen, gated, up, cos, sin;
+  /// Queries, keys and values one token after the other; attention puts its results over the queries.
+  TokenStrips by_token;
 
   Rows(const Decoder& decoder, const Batch& batch, int64_t tokens, int64_t width)
       : batch(batch),
@@ -61,7 +63,8 @@ struct Rows {
         gated(tokens, decoder.intermediate, width),
         up(tokens, decoder.intermediate, width),
         cos(tokens, decoder.head_dim / 2, width),
-        sin(tokens, decoder.head_dim / 2, width) {}
+        sin(tokens, decoder.head_dim / 2, width),
+        by_token(tokens, decoder.qkv_features(), 1) {}
 };
 
 } // namespace openmanus::generation
