@@ -76,6 +76,7 @@ __attribute__((always_inline)) inline void block_product(
       if constexpr (vectors > 1) sums[row][1] += factor * second;
       if constexpr (vectors > 2) sums[row][2] += factor * third;
     }
+    keep_fused<rows * vectors>(sums[0][0]);
     left += a.k_stride;
     b += b_stride;
   }

@@ -78,6 +78,14 @@ inline void keep_in_register(T& value) {
 #endif
 }
 
+/// For a block's only sum, in the loop that adds to it. Where there is no other, GCC rounds each product
+/// before it adds (on processors where that is faster), and the sum would not be the bits that it is in a
+/// larger block.
+template <int sums, typename T>
+inline void keep_fused(T& sum) {
+  if constexpr (sums == 1) keep_in_register(sum);
+}
+
 /// 0, 1, 2, ...
 template <typename T>
 inline Mask<T> lane_numbers() {

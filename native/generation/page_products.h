@@ -45,6 +45,7 @@ __attribute__((always_inline)) inline void score_columns(
 #pragma GCC unroll 4
       for (int row = 0; row < rows; ++row) sums[row][column] += queries[row * depth + k] * key;
     }
+    keep_fused<rows * columns>(sums[0][0]);
   }
 #pragma GCC unroll 4
   for (int row = 0; row < rows; ++row)
@@ -159,6 +160,7 @@ __attribute__((noinline)) void sum_block(
           total[row][3] += factor * fourth;
         }
       }
+      keep_fused<rows * columns>(total[0][0]);
     }
   }
 #pragma GCC unroll 6
