@@ -1,13 +1,13 @@
 /**
- * @file `npm run bench -- models`: training, generation and multi-turn episodes beside transformers, in
- * one run, as ratios; the share of the machine's matrix-product peak; the memory of a training step.
+ * @file `npm run bench -- models`: training, generation and multi-turn episodes beside transformers, by
+ * turns in one run, as ratios; the share of the machine's matrix-product peak; the memory of a training step.
  * OPENMANUS_BENCH_ONLY (`small`, `large-train`, `large-generate`, `large-memory`) runs a part.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import * as torch from "../src/torch/index.ts";
 import type { Benchmark } from "./main.ts";
-import { table } from "./measure.ts";
+import { median, table } from "./measure.ts";
 import { generationSpeed, LARGE, SMALL, trainingSpeed, turnsTime } from "./models-ours.ts";
 import { runYardstick } from "./python-environment.ts";
 
@@ -16,7 +16,7 @@ interface Row {
   /** Tokens per second, or seconds for `turns`. */
   ours: number;
   transformers: number;
-  /** How many times faster we are. */
+  /** How many times faster we are: the median of the rounds' ratios. */
   ratio: number;
   goal: number;
   /** Share of the 1024³ matrix product's rate that the model's products reach; null where unclear. */
@@ -46,6 +46,8 @@ interface Case {
   name: string;
   yardstick: string;
   goal: number;
+  /** How often both are measured, by turns: the machine may be faster for one of them. */
+  rounds: number;
   /** `flops`: floating-point operations per token. */
   measure(): Promise<{ value: number; flops: number | null }>;
 }
@@ -54,30 +56,35 @@ const CASES: Case[] = [
   {
     name: "small: training, 16 × 512 tokens",
     yardstick: "small-train",
+    rounds: 5,
     goal: 2,
     measure: async () => trainingSpeed(SMALL, 16, 512, 5),
   },
   {
     name: "small: generation, 64 × (128 + 64)",
     yardstick: "small-generate",
+    rounds: 5,
     goal: 6,
     measure: () => generationSpeed(SMALL, 64, 128, 64, 3),
   },
   {
     name: "small: 64 episodes × 10 turns (60 + 12)",
     yardstick: "small-turns",
+    rounds: 3,
     goal: 20,
     measure: () => turnsTime(SMALL, 64, 10, 60, 12),
   },
   {
     name: "0.5B: training, 2 × 64 tokens",
     yardstick: "large-train",
+    rounds: 1,
     goal: 1.2,
     measure: async () => trainingSpeed(LARGE, 2, 64, 2),
   },
   {
     name: "0.5B: generation, 8 × (64 + 16)",
     yardstick: "large-generate",
+    rounds: 1,
     goal: 1.5,
     measure: () => generationSpeed(LARGE, 8, 64, 16, 2),
   },
@@ -100,20 +107,30 @@ export const models: Benchmark = {
     const gemmGflops = torch.measureGemm(1024, 10);
     const rows: Row[] = [];
     let versions = "";
-    for (const { name, yardstick, goal, measure } of CASES) {
+    for (const { name, yardstick, goal, rounds, measure } of CASES) {
       if (only && !yardstick.includes(only)) continue;
       console.error(`${name} …`);
-      const { value, flops } = await measure();
-      const other = runYardstick("models.py", String(torch.threads()), yardstick);
-      const theirs = (other.tokensPerSecond ?? other.seconds) as number;
-      versions = `torch ${String(other.torch)}, transformers ${String(other.transformers)}`;
+      const ours: number[] = [];
+      const theirs: number[] = [];
+      const ratios: number[] = [];
+      let flops: number | null = null;
+      for (let round = 0; round < rounds; round++) {
+        const measured = await measure();
+        const other = runYardstick("models.py", String(torch.threads()), yardstick);
+        const value = (other.tokensPerSecond ?? other.seconds) as number;
+        versions = `torch ${String(other.torch)}, transformers ${String(other.transformers)}`;
+        flops = measured.flops;
+        ours.push(measured.value);
+        theirs.push(value);
+        ratios.push(other.seconds === undefined ? measured.value / value : value / measured.value);
+      }
       rows.push({
         name,
-        ours: value,
-        transformers: theirs,
-        ratio: other.seconds === undefined ? value / theirs : theirs / value,
+        ours: median(ours),
+        transformers: median(theirs),
+        ratio: median(ratios),
         goal,
-        peakShare: flops === null ? null : (value * flops) / (gemmGflops * 1e9),
+        peakShare: flops === null ? null : (median(ours) * flops) / (gemmGflops * 1e9),
       });
     }
     const measured = !only || "large-memory".includes(only);
