@@ -74,14 +74,12 @@ void check(const Tensor& x, const Tensor& weight, const Optional& bias, const Op
       weight.sizes());
   TORCH_CHECK(
       !has(bias) || (bias->dim() == 1 && bias->size(0) == weight.size(0)),
-      "linear: bias must be [", weight.size(0), "], got ",
-      has(bias) ? bias->sizes() : weight.sizes());
+      "linear: bias must be [", weight.size(0), "], got ", bias->sizes());
   TORCH_CHECK(
       !has(residual) ||
           (residual->dim() == 2 && residual->size(0) == x.size(0) &&
            residual->size(1) == weight.size(0)),
-      "linear: residual must be [", x.size(0), ", ", weight.size(0), "], got ",
-      has(residual) ? residual->sizes() : x.sizes());
+      "linear: residual must be [", x.size(0), ", ", weight.size(0), "], got ", residual->sizes());
 }
 
 bool is_ours(const Tensor& x, const Tensor& weight, const Optional& bias, const Optional& residual) {
