@@ -4,19 +4,14 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <ATen/detail/CUDAHooksInterface.h>
-#include <dlfcn.h>
 #include <torch/version.h>
 
 #include "block_cache.h"
+#include "symbol.h"
 
 namespace openmanus {
 
 namespace {
-
-template <class Signature>
-Signature* symbol(const char* name) {
-  return reinterpret_cast<Signature*>(dlsym(RTLD_DEFAULT, name));
-}
 
 napi_value setThreads(const Call& call) {
   const int64_t threads = toInteger(call.env, call[0], "threads");

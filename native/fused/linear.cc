@@ -4,10 +4,10 @@
 /// threads of its own, and those and OpenMP's then wait for each other on the same cores. The parts
 /// depend on the shape alone, so that results do not depend on the number of threads.
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <dlfcn.h>
 
 #include "differentiable.h"
 #include "parallel.h"
+#include "symbol.h"
 
 namespace openmanus::fused {
 namespace {
@@ -44,13 +44,11 @@ class OneBlasThread {
  private:
   // Others than OpenBLAS know by themselves that they are called by one of several threads.
   static auto get() -> int (*)() {
-    static auto* const found =
-        reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_num_threads"));
+    static auto* const found = symbol<int()>("openblas_get_num_threads");
     return set() ? found : nullptr;
   }
   static auto set() -> void (*)(int) {
-    static auto* const found =
-        reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
+    static auto* const found = symbol<void(int)>("openblas_set_num_threads");
     return found;
   }
   int before_;
