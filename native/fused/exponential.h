@@ -65,4 +65,9 @@ inline Vector<double> exp(Vector<double> x) {
   return x;
 }
 
+template <typename T>
+inline Vector<T> sigmoid(Vector<T> x) {
+  return T(1) / (T(1) + fused::exp(-x));
+}
+
 } // namespace openmanus::fused

@@ -9,6 +9,8 @@ TORCH_LIBRARY(openmanus, library) {
   library.def("swiglu(Tensor gate, Tensor up) -> Tensor");
   library.def("swiglu_joined(Tensor gate_up) -> Tensor");
   library.def(
+      "feed_forward(Tensor x, Tensor norm, Tensor gate_up, Tensor down, float eps) -> Tensor");
+  library.def(
       "attention(Tensor query, Tensor key, Tensor value, Tensor cumulative_lengths, float scale, "
       "int window=-1) -> Tensor");
   library.def(

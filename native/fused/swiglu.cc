@@ -27,11 +27,6 @@ void check(const Tensor& gate, const Tensor& up) {
       gate.device(), " and ", up.device());
 }
 
-template <typename T>
-Vector<T> sigmoid(Vector<T> x) {
-  return T(1) / (T(1) + fused::exp(-x));
-}
-
 int64_t rows_per_task(int64_t columns) {
   return std::max<int64_t>(1, grain / std::max<int64_t>(1, columns));
 }

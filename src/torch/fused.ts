@@ -26,6 +26,7 @@ const op = {
   rotary: openmanus("rotary"),
   swiglu: openmanus("swiglu"),
   swigluJoined: openmanus("swiglu_joined"),
+  feedForward: openmanus("feed_forward"),
   attention: openmanus("attention"),
   tokenLogprob: openmanus("token_logprob"),
   adamwStep: openmanus("adamw_"),
@@ -81,6 +82,24 @@ export function swiglu(gate: Tensor, up: Tensor): Tensor {
 export function swigluJoined(gateUp: Tensor): Tensor {
   if (!onCpu(gateUp)) return stock.swigluJoined(gateUp);
   return invoke1(op.swigluJoined, gateUp.handle);
+}
+
+/** The weights of a feed-forward block: norm [hidden], gateUp [2 features, hidden], down [hidden, features]. */
+export interface FeedForwardWeights {
+  norm: Tensor;
+  gateUp: Tensor;
+  down: Tensor;
+}
+
+/**
+ * x + down(silu(gate) · up) of rmsNorm(x), x [rows, hidden]. Many rows in float32 or float64 go through
+ * small weights block by block, and what is between the products never leaves the caches; everything else
+ * is the three operators it stands for, one after the other.
+ */
+export function feedForward(x: Tensor, weights: FeedForwardWeights, epsilon: number): Tensor {
+  if (!onCpu(x)) return stock.feedForward(x, weights, epsilon);
+  const { norm, gateUp, down } = weights;
+  return invoke(op.feedForward, x.handle, norm.handle, gateUp.handle, down.handle, epsilon);
 }
 
 export interface AttentionOptions {

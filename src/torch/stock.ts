@@ -8,6 +8,7 @@ import { cat } from "./functions.ts";
 import type {
   AdamWStep,
   AttentionOptions,
+  FeedForwardWeights,
   LinearOptions,
   TokenLogprob,
   TokenLogprobOptions,
@@ -50,6 +51,11 @@ export function swigluJoined(gateUp: Tensor): Tensor {
   const half = gateUp.size(-1) / 2;
   const [gate, up] = gateUp.split([half, half], -1);
   return swiglu(gate!, up!);
+}
+
+export function feedForward(x: Tensor, weights: FeedForwardWeights, epsilon: number): Tensor {
+  const joined = linear(rmsNorm(x, weights.norm, epsilon), weights.gateUp);
+  return linear(swigluJoined(joined), weights.down, { residual: x });
 }
 
 export function attention(

@@ -1,0 +1,274 @@
+/// @file feed_forward, backward.
+///
+/// With s = sigmoid(gate):
+///   dh = dy · down,   dgate = dh · up · s · (1 + gate · (1 - s)),   dup = dh · gate · s
+///   dn = dgate · gate's weights + dup · up's
+///   the weights' gradients: nᵀ dgate, nᵀ dup, dyᵀ h
+/// so that features are in the lanes of everything that a block of them makes, and n and dy are on the
+/// left.
+#include "exponential.h"
+#include "feed_forward.h"
+#include "parallel.h"
+
+namespace openmanus::fused {
+namespace {
+
+/// Columns of a left factor's rows as [panels, rows, block_rows]: a panel's numbers lie in the order in
+/// which a product reads them. A cache line more keeps the panels from sharing one set of the cache.
+template <typename T>
+struct Panels {
+  int64_t columns, size;
+  Scratch<T> data;
+
+  Panels(int64_t rows, int64_t columns)
+      : columns(columns),
+        size(rows * block_rows + cache_line / int64_t(sizeof(T))),
+        data(blocks_of(columns, block_rows) * size) {}
+
+  void read_from(const T* from, int64_t stride, int64_t rows) const {
+    for (int64_t i = 0; i < rows; ++i, from += stride) {
+      T* to = data + i * block_rows;
+      int64_t column = 0;
+      for (; column + block_rows <= columns; column += block_rows, to += size)
+        std::memcpy(to, from + column, block_rows * sizeof(T));
+      std::copy(from + column, from + columns, to);
+    }
+  }
+
+  /// c [columns, block_lanes] += the columns · b, over `rows`.
+  void multiply(int64_t rows, const T* b, int64_t b_stride, T* c, bool add) const {
+    const T* panel = data;
+    for (int64_t column = 0; column < columns; column += block_rows, panel += size)
+      strip_product<block_vectors, T>(
+          std::min<int64_t>(block_rows, columns - column), {panel, 1, block_rows}, b, b_stride,
+          c + column * block_lanes<T>, block_lanes<T>, rows, add);
+  }
+};
+
+/// The weights' gradients of one part of the rows, features in the lanes: [strips, hidden, block_lanes].
+template <typename T>
+struct Sums {
+  int64_t strip, matrix;
+  Scratch<T> data, norm;
+
+  explicit Sums(const FeedForwardBlocks<T>& blocks)
+      : strip(blocks.hidden * block_lanes<T>),
+        matrix(blocks.feature_strips * strip),
+        data(blocks.parts * 3 * matrix),
+        norm(blocks.parts * blocks.hidden) {}
+
+  enum Which { gate, up, down };
+  T* at(int64_t part, Which which, int64_t number) const {
+    return data + (part * 3 + which) * matrix + number * strip;
+  }
+};
+
+template <typename T>
+class Backward {
+ public:
+  Backward(
+      const FeedForwardBlocks<T>& blocks, const Matrix& x, const FeedForwardWeights<T>& weights,
+      const T* kept, const Matrix& dy, const FeedForwardGradients<T>& gradients)
+      : blocks_(blocks),
+        x_(x),
+        weights_(weights),
+        kept_(kept),
+        dy_(dy),
+        gradients_(gradients),
+        down_(blocks.hidden, blocks.features),
+        gate_up_(2 * blocks.features, blocks.hidden),
+        sums_(blocks) {}
+
+  void run() {
+    read(weights_.down, down_);
+    read(weights_.gate_up, gate_up_);
+    share_items(blocks_.parts, [&](auto next) {
+      const Working working(blocks_);
+      for (int64_t part; (part = next()) >= 0;)
+        for (int64_t i = 0; i < blocks_.part_blocks; ++i)
+          if (const int64_t block = part * blocks_.part_blocks + i;
+              blocks_.end_of(block) > blocks_.begin_of(block))
+            go_back(part, block, i > 0, working);
+    });
+    add_parts();
+  }
+
+ private:
+  /// One thread's memory.
+  struct Working {
+    Scratch<T> normed, scales, dnormed, dgate, dup, activated;
+    Panels<T> left_normed, left_dy;
+
+    explicit Working(const FeedForwardBlocks<T>& blocks)
+        : normed(blocks.row_block * blocks.hidden_row),
+          scales(blocks.row_block),
+          dnormed(blocks.row_block * blocks.hidden_row),
+          dgate(blocks.tile()),
+          dup(blocks.tile()),
+          activated(blocks.tile()),
+          left_normed(blocks.row_block, blocks.hidden),
+          left_dy(blocks.row_block, blocks.hidden) {}
+  };
+
+  static void read(const Matrix& matrix, const Strips<T>& to) {
+    at::parallel_for(0, matrix.rows, 64, [&](int64_t begin, int64_t end) {
+      to.read_from(matrix, begin, end - begin, begin);
+    });
+  }
+
+  bool needs_dnormed() const { return gradients_.x || gradients_.norm; }
+
+  void go_back(int64_t part, int64_t block, bool add, const Working& working) {
+    const int64_t begin = blocks_.begin_of(block), rows = blocks_.end_of(block) - begin;
+    const int64_t hidden = blocks_.hidden, hidden_row = blocks_.hidden_row;
+    const T* x = static_cast<const T*>(x_.data) + begin * x_.stride;
+    const T* dy = static_cast<const T*>(dy_.data) + begin * dy_.stride;
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* from = x + i * x_.stride;
+      const T scale = working.scales[i] = norm_scale<T>(from, hidden, weights_.eps);
+      for_each_vector<T>(hidden, [&](int64_t at, auto read, auto) {
+        store(working.normed + i * hidden_row + at, read(from) * scale * read(weights_.norm));
+      });
+    }
+    if (gradients_.gate_up) working.left_normed.read_from(working.normed, hidden_row, rows);
+    if (gradients_.down) working.left_dy.read_from(dy, dy_.stride, rows);
+    for (int64_t features = 0; features < blocks_.feature_blocks; ++features) {
+      activate(rows, dy, kept_ + blocks_.kept_at(block, features), features, working);
+      sum_weights(part, rows, features, add, working);
+      if (!needs_dnormed()) continue;
+      const int64_t first = features * blocks_.feature_block;
+      const auto through = [&](const T* gradient, int64_t row, bool adds) {
+        multiply_strips<T>(
+            rows, {gradient, blocks_.feature_row, 1}, gate_up_, 0, blocks_.hidden_strips, row,
+            blocks_.features_of(features), working.dnormed, hidden_row, adds);
+      };
+      through(working.dgate, first, features > 0);
+      through(working.dup, blocks_.features + first, true);
+    }
+    if (needs_dnormed()) normalize_back(part, begin, rows, add, working);
+  }
+
+  /// dgate, dup and h of a block of features.
+  void activate(
+      int64_t rows, const T* dy, const T* kept, int64_t features, const Working& working) {
+    const int64_t strips = blocks_.strips_of(features), row = blocks_.feature_row;
+    multiply_strips<T>(
+        rows, {dy, dy_.stride, 1}, down_, blocks_.first_strip(features), strips, 0, blocks_.hidden,
+        working.dgate, row, false);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t at = i * row; at < i * row + strips * block_lanes<T>; at += lanes<T>) {
+        const Vector<T> g = load(kept + at), u = load(kept + blocks_.tile() + at);
+        const Vector<T> dh = load(working.dgate + at), s = sigmoid<T>(g), silu = g * s;
+        store(working.activated + at, silu * u);
+        store(working.dup + at, dh * silu);
+        store(working.dgate + at, dh * u * s * (T(1) + g * (T(1) - s)));
+      }
+  }
+
+  void sum_weights(int64_t part, int64_t rows, int64_t features, bool add, const Working& working) {
+    for (int64_t i = 0; i < blocks_.strips_of(features); ++i) {
+      const int64_t strip = blocks_.first_strip(features) + i, lane = i * block_lanes<T>;
+      const auto sum = [&](const Panels<T>& left, const T* right, typename Sums<T>::Which which) {
+        left.multiply(rows, right + lane, blocks_.feature_row, sums_.at(part, which, strip), add);
+      };
+      if (gradients_.gate_up) {
+        sum(working.left_normed, working.dgate, Sums<T>::gate);
+        sum(working.left_normed, working.dup, Sums<T>::up);
+      }
+      if (gradients_.down) sum(working.left_dy, working.activated, Sums<T>::down);
+    }
+  }
+
+  /// With g = dn · weight and m = x · scale:  dx = dy + scale · (g - m · mean(g · m)),  dweight = Σ dn · m.
+  void normalize_back(int64_t part, int64_t begin, int64_t rows, bool add, const Working& working) {
+    const int64_t hidden = blocks_.hidden;
+    T* dnorm = sums_.norm + part * hidden;
+    if (!add) std::fill_n(dnorm, hidden, T(0));
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* x = static_cast<const T*>(x_.data) + (begin + i) * x_.stride;
+      const T* dy = static_cast<const T*>(dy_.data) + (begin + i) * dy_.stride;
+      const T* dn = working.dnormed + i * blocks_.hidden_row;
+      const T scale = working.scales[i];
+      Vector<T> products = {};
+      for_each_vector<T>(hidden, [&](int64_t, auto read, auto write) {
+        const Vector<T> d = read(dn), m = read(x) * scale;
+        products += d * read(weights_.norm) * m;
+        write(dnorm, read(dnorm) + d * m);
+      });
+      if (!gradients_.x) continue;
+      const T mean = horizontal_sum<T>(products) / T(hidden);
+      for_each_vector<T>(hidden, [&](int64_t, auto read, auto write) {
+        const Vector<T> m = read(x) * scale;
+        write(
+            gradients_.x + (begin + i) * hidden,
+            read(dy) + scale * (read(dn) * read(weights_.norm) - m * mean));
+      });
+    }
+  }
+
+  /// The parts' sums, in order, to where each weight has its features.
+  void add_parts() {
+    const int64_t hidden = blocks_.hidden, features = blocks_.features;
+    share_items(blocks_.feature_strips, [&](auto next) {
+      for (int64_t strip; (strip = next()) >= 0;) {
+        const int64_t first = strip * block_lanes<T>;
+        const int64_t count = std::min<int64_t>(block_lanes<T>, features - first);
+        const auto total = [&](typename Sums<T>::Which which) {
+          T* sum = sums_.at(0, which, strip);
+          for (int64_t part = 1; part < blocks_.parts; ++part) {
+            const T* more = sums_.at(part, which, strip);
+            for (int64_t at = 0; at < sums_.strip; at += lanes<T>)
+              store(sum + at, load(sum + at) + load(more + at));
+          }
+          return sum;
+        };
+        const auto turn = [&](const T* sum, T* to) {
+          for (int64_t i = 0; i < hidden; ++i)
+            for (int64_t lane = 0; lane < count; ++lane)
+              to[lane * hidden + i] = sum[i * block_lanes<T> + lane];
+        };
+        if (gradients_.gate_up) {
+          turn(total(Sums<T>::gate), gradients_.gate_up + first * hidden);
+          turn(total(Sums<T>::up), gradients_.gate_up + (features + first) * hidden);
+        }
+        if (gradients_.down) {
+          const T* sum = total(Sums<T>::down);
+          for (int64_t i = 0; i < hidden; ++i)
+            std::copy_n(sum + i * block_lanes<T>, count, gradients_.down + i * features + first);
+        }
+      }
+    });
+    if (!gradients_.norm) return;
+    std::copy_n(sums_.norm.get(), hidden, gradients_.norm);
+    for (int64_t part = 1; part < blocks_.parts; ++part)
+      for (int64_t i = 0; i < hidden; ++i) gradients_.norm[i] += sums_.norm[part * hidden + i];
+  }
+
+  const FeedForwardBlocks<T>& blocks_;
+  const Matrix& x_;
+  const FeedForwardWeights<T>& weights_;
+  const T* kept_;
+  const Matrix& dy_;
+  const FeedForwardGradients<T>& gradients_;
+  /// As they lie: down's features, and the hidden ones of gate and up, in the lanes.
+  Strips<T> down_, gate_up_;
+  Sums<T> sums_;
+};
+
+} // namespace
+
+template <typename T>
+void feed_forward_backward(
+    const FeedForwardBlocks<T>& blocks, const Matrix& x, const FeedForwardWeights<T>& weights,
+    const T* kept, const Matrix& dy, const FeedForwardGradients<T>& gradients) {
+  Backward<T>(blocks, x, weights, kept, dy, gradients).run();
+}
+
+template void feed_forward_backward<float>(
+    const FeedForwardBlocks<float>&, const Matrix&, const FeedForwardWeights<float>&, const float*,
+    const Matrix&, const FeedForwardGradients<float>&);
+template void feed_forward_backward<double>(
+    const FeedForwardBlocks<double>&, const Matrix&, const FeedForwardWeights<double>&,
+    const double*, const Matrix&, const FeedForwardGradients<double>&);
+
+} // namespace openmanus::fused
