@@ -60,7 +60,8 @@ struct FeedForwardBlocks {
   }
 
  private:
-  static constexpr int64_t most_rows = 192, most_features = 192;
+  static int64_t env(const char* n, int64_t d) { const char* v = getenv(n); return v ? atoll(v) : d; }
+  const int64_t most_rows = env("FFR", 192), most_features = env("FFF", 192);
 
   static int64_t even_block(int64_t count, int64_t most, int64_t unit) {
     const int64_t each = blocks_of(count, blocks_of(count, most));
@@ -68,17 +69,33 @@ struct FeedForwardBlocks {
   }
 };
 
+/// Asks for the share of `count` numbers that rows [row, row + taken) are of all rows.
+template <typename T>
+void fetch_share(const T* from, int64_t count, int64_t row, int64_t taken, int64_t rows) {
+  constexpr int64_t line = cache_line / int64_t(sizeof(T));
+  const int64_t end = count * (row + taken) / rows;
+  for (int64_t at = count * row / rows / line * line; at < end; at += line)
+    __builtin_prefetch(from + at, 0, 2);
+}
+
 /// c [rows, strips of lanes] (+)= a · the right factor's rows [first, first + depth) in these strips.
 template <typename T>
 void multiply_strips(
     int64_t rows, Left<T> a, const Strips<T>& right, int64_t first_strip, int64_t strips,
     int64_t first, int64_t depth, T* c, int64_t c_row, bool add) {
   for (int64_t at = 0; at < depth; at += depth_block<T>)
-    for (int64_t strip = 0; strip < strips; ++strip)
-      strip_product<block_vectors, T>(
-          rows, {a.data + at * a.k_stride, a.row_stride, a.k_stride},
-          right.at(first_strip + strip, first + at), block_lanes<T>, c + strip * block_lanes<T>,
-          c_row, std::min(depth_block<T>, depth - at), add || at > 0);
+    for (int64_t strip = 0; strip < strips; ++strip) {
+      const int64_t taken = std::min(depth_block<T>, depth - at);
+      const T* b = right.at(first_strip + strip, first + at);
+      const T* ahead = strip + 1 < strips ? right.at(first_strip + strip + 1, first + at) : nullptr;
+      for (int64_t row = 0, block; row < rows; row += block) {
+        block = rows_of_next_block<block_vectors>(rows - row);
+        if (ahead) fetch_share(ahead, taken * block_lanes<T>, row, block, rows);
+        strip_product<block_vectors, T>(
+            block, {a.data + row * a.row_stride + at * a.k_stride, a.row_stride, a.k_stride}, b,
+            block_lanes<T>, c + row * c_row + strip * block_lanes<T>, c_row, taken, add || at > 0);
+      }
+    }
 }
 
 /// A row's 1 / √(mean(x²) + eps).

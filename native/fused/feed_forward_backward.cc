@@ -38,10 +38,14 @@ struct Panels {
   /// c [columns, block_lanes] += the columns · b, over `rows`.
   void multiply(int64_t rows, const T* b, int64_t b_stride, T* c, bool add) const {
     const T* panel = data;
-    for (int64_t column = 0; column < columns; column += block_rows, panel += size)
+    for (int64_t column = 0; column < columns; column += block_rows, panel += size) {
+      if (add)
+        for (int64_t i = 0; i < block_rows * block_lanes<T>; i += cache_line / int64_t(sizeof(T)))
+          __builtin_prefetch(c + (column + block_rows) * block_lanes<T> + i, 1, 3);
       strip_product<block_vectors, T>(
           std::min<int64_t>(block_rows, columns - column), {panel, 1, block_rows}, b, b_stride,
           c + column * block_lanes<T>, block_lanes<T>, rows, add);
+    }
   }
 };
 
@@ -49,13 +53,16 @@ struct Panels {
 template <typename T>
 struct Sums {
   int64_t strip, matrix;
-  Scratch<T> data, norm;
+  at::Tensor memory; // libtorch's, whose blocks are kept for the next call
+  T *data, *norm;
 
   explicit Sums(const FeedForwardBlocks<T>& blocks)
       : strip(blocks.hidden * block_lanes<T>),
         matrix(blocks.feature_strips * strip),
-        data(blocks.parts * 3 * matrix),
-        norm(blocks.parts * blocks.hidden) {}
+        memory(at::empty(
+            {blocks.parts * (3 * matrix + blocks.hidden)}, c10::CppTypeToScalarType<T>::value)),
+        data(memory.data_ptr<T>()),
+        norm(data + blocks.parts * 3 * matrix) {}
 
   enum Which { gate, up, down };
   T* at(int64_t part, Which which, int64_t number) const {
@@ -239,7 +246,7 @@ class Backward {
       }
     });
     if (!gradients_.norm) return;
-    std::copy_n(sums_.norm.get(), hidden, gradients_.norm);
+    std::copy_n(sums_.norm, hidden, gradients_.norm);
     for (int64_t part = 1; part < blocks_.parts; ++part)
       for (int64_t i = 0; i < hidden; ++i) gradients_.norm[i] += sums_.norm[part * hidden + i];
   }

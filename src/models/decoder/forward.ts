@@ -9,6 +9,7 @@
 import {
   attention,
   checkpoint,
+  feedForward as blockOf,
   type Generator,
   linear,
   rmsNorm,
@@ -168,8 +169,14 @@ export function feedForward(
   x: Tensor,
   dropout: Generator | null = null,
 ): Tensor {
-  const weight = model.layer(index, "post_attention_layernorm.weight")!;
-  const normed = rmsNorm(x, weight, model.config.normEpsilon);
+  const epsilon = model.config.normEpsilon;
+  const weight = (name: string) => model.layer(index, name);
+  const norm = weight("post_attention_layernorm.weight")!;
+  if (!model.adapter && !weight("mlp.gate_up_proj.bias") && !weight("mlp.down_proj.bias")) {
+    const [gateUp, down] = [weight("mlp.gate_up_proj.weight")!, weight("mlp.down_proj.weight")!];
+    return blockOf(x, { norm, gateUp, down }, epsilon);
+  }
+  const normed = rmsNorm(x, norm, epsilon);
   const gateUp = through(model, index, "mlp.gate_up_proj", normed, dropout);
   return through(model, index, "mlp.down_proj", swigluJoined(gateUp), dropout, x);
 }
