@@ -13,13 +13,24 @@
 namespace openmanus::fused {
 namespace {
 
-/// Columns of dhidden or dweight that one item makes.
-constexpr int64_t column_block = 192;
+/// Blocks of tokens of one chunk, at most: its tiles are used again while the third cache has them.
+constexpr int64_t most_token_blocks = 4;
 
-static_assert(column_block % block_lanes<float> == 0 && column_block % block_lanes<double> == 0);
-
+/// Columns of dhidden or dweight that one item makes, and from row to row of their sums. As many as can
+/// stay in L2 beside a tile, unless that left too few items for all threads.
 template <typename T>
-constexpr int64_t column_row = padded_row<T>(column_block);
+struct Columns {
+  int64_t count, row;
+
+  Columns(int64_t columns, int64_t blocks) {
+    columns = std::max<int64_t>(1, columns);
+    const int64_t wanted = blocks_of(4 * at::get_num_threads(), std::max<int64_t>(1, blocks));
+    const int64_t least = blocks_of(columns, 256), most = blocks_of(columns, 64);
+    count = blocks_of(columns, std::clamp(wanted, least, most));
+    count = blocks_of(count, block_lanes<T>) * block_lanes<T>;
+    row = padded_row<T>(count);
+  }
+};
 
 /// One chunk: some words and some tokens, whose logits' gradients exist at the same time. They are
 /// stored tile by tile, [vocab_block, tile_row] each, so that a tile is contiguous.
@@ -66,14 +77,15 @@ void differentiate(
   }
 }
 
-/// One block of rows and column_block columns of a gradient: the chunk's tiles times the other
+/// One block of rows and some columns of a gradient: the chunk's tiles times the other
 /// factor, which lies in strips from the chunk's first row on. Written or added to `result`.
 /// dweight: rows are words, summed over tokens. dhidden: rows are tokens, summed over words.
 template <typename T>
 void sum_tiles(
-    const Chunk<T>& chunk, bool rows_are_words, int64_t block, int64_t column,
-    const Strips<T>& right, const Matrix& result, int64_t result_row, bool add, T* sums) {
-  const int64_t columns = std::min(column_block, result.columns - column);
+    const Chunk<T>& chunk, bool rows_are_words, int64_t block, const Columns<T>& taken,
+    int64_t column, const Strips<T>& right, const Matrix& result, int64_t result_row, bool add,
+    T* sums) {
+  const int64_t columns = std::min(taken.count, result.columns - column);
   const int64_t rows = rows_are_words ? chunk.words_in(block) : chunk.tokens_in(block);
   const int64_t others = rows_are_words ? chunk.token_blocks() : chunk.word_blocks();
   for (int64_t other = 0; other < others; ++other) {
@@ -85,9 +97,9 @@ void sum_tiles(
     for (int64_t lane = 0; lane < columns; lane += block_lanes<T>)
       strip_product<block_vectors, T>(
           rows, left, right.at((column + lane) / block_lanes<T>, first), block_lanes<T>,
-          sums + lane, column_row<T>, depth, other > 0);
+          sums + lane, taken.row, depth, other > 0);
   }
-  write_block<T>(sums, column_row<T>, result, result_row, rows, column, columns, add);
+  write_block<T>(sums, taken.row, result, result_row, rows, column, columns, add);
 }
 
 /// Where a gradient is summed: in the result itself if that is of the accumulating type, else in
@@ -126,9 +138,9 @@ void token_logprob_backward(
     const T* logsumexp, const T* entropy, const T* dlogprob, const T* dentropy,
     const KeptTiles<T>& kept, const Matrix* dhidden, const Matrix* dweight) {
   const int64_t tokens = hidden.rows, vocab = weight.rows, depth = hidden.columns;
-  const int64_t token_chunk = std::min(token_chunk_size(depth), tokens);
-  const int64_t vocab_chunk = std::min(2 * token_chunk_size(depth), vocab);
-  const int64_t columns = blocks_of(depth, column_block);
+  const int64_t most_tokens = std::min(token_chunk_size(depth), most_token_blocks * token_block);
+  const int64_t token_chunk = std::min(most_tokens, tokens);
+  const int64_t vocab_chunk = std::min(4 * most_tokens, vocab);
   // Summing dhidden outside a short result takes memory for every token: at most 16 MB of it, in
   // several rounds over the vocabulary if need be.
   const bool short_hidden = dhidden && hidden.type != at::kFloat && hidden.type != at::kDouble;
@@ -137,9 +149,11 @@ void token_logprob_backward(
   const int64_t round_size = short_hidden ? std::min(tokens, round_chunks * token_chunk) : tokens;
 
   const int64_t chunk_blocks = blocks_of(token_chunk, token_block);
+  const int64_t word_blocks = blocks_of(vocab_chunk, vocab_block);
+  const Columns<T> taken(depth, chunk_blocks + word_blocks);
+  const int64_t columns = blocks_of(depth, taken.count);
   Scratch<T> packed(kept ? 0 : chunk_blocks * token_block * depth);
-  Scratch<T> tiles(
-      chunk_blocks * blocks_of(vocab_chunk, vocab_block) * vocab_block * tile_row<T>);
+  Scratch<T> tiles(chunk_blocks * word_blocks * vocab_block * tile_row<T>);
   TokenFactors<T> factors(chunk_blocks * token_block);
   const Strips<T> hidden_strips(token_chunk, dweight ? depth : 0);
   const Strips<T> weight_strips(vocab_chunk, dhidden ? depth : 0);
@@ -158,7 +172,7 @@ void token_logprob_backward(
             first_word, words, start, std::min(token_chunk, round_end - start), tiles};
         const int64_t strips = blocks_of(chunk.tokens, block_lanes<T>);
         share_items(strips, [&](auto next) {
-              for (int64_t strip; (strip = next()) >= 0;) {
+          for (int64_t strip; (strip = next()) >= 0;) {
             const int64_t first = strip * block_lanes<T>;
             const int64_t count = std::min<int64_t>(block_lanes<T>, chunk.tokens - first);
             if (!kept)
@@ -214,20 +228,20 @@ void token_logprob_backward(
         const int64_t hidden_items = dhidden ? chunk.token_blocks() * columns : 0;
         const int64_t weight_items = dweight ? chunk.word_blocks() * columns : 0;
         share_items(hidden_items + weight_items, [&](auto next) {
-          Scratch<T> sums(std::max(vocab_block, token_block) * column_row<T>);
+          Scratch<T> sums(std::max(vocab_block, token_block) * taken.row);
           for (int64_t item; (item = next()) >= 0;) {
             if (item < hidden_items) {
               const int64_t block = item % chunk.token_blocks();
-              const int64_t column = item / chunk.token_blocks() * column_block;
+              const int64_t column = item / chunk.token_blocks() * taken.count;
               sum_tiles<T>(
-                  chunk, false, block, column, weight_strips, *hidden_sums.place,
+                  chunk, false, block, taken, column, weight_strips, *hidden_sums.place,
                   (hidden_sums.in_place() ? start : start - round) + block * token_block,
                   first_word > 0, sums);
             } else {
               const int64_t block = (item - hidden_items) % chunk.word_blocks();
-              const int64_t column = (item - hidden_items) / chunk.word_blocks() * column_block;
+              const int64_t column = (item - hidden_items) / chunk.word_blocks() * taken.count;
               sum_tiles<T>(
-                  chunk, true, block, column, hidden_strips, *weight_sums.place,
+                  chunk, true, block, taken, column, hidden_strips, *weight_sums.place,
                   (weight_sums.in_place() ? first_word : 0) + block * vocab_block,
                   start > round || (weight_sums.in_place() && round > 0), sums);
             }
