@@ -58,7 +58,10 @@ Tensor composed(
 template <typename T>
 FeedForwardWeights<T> weights_of(
     const Tensor& norm, const Tensor& gate_up, const Tensor& down, double eps) {
-  return {norm.data_ptr<T>(), eps, Matrix(gate_up), Matrix(down)};
+  const int64_t features = down.size(1);
+  return {
+      norm.data_ptr<T>(), eps, Matrix(gate_up.narrow(0, 0, features)),
+      Matrix(gate_up.narrow(0, features, features)), Matrix(down)};
 }
 
 template <typename T>

@@ -8,67 +8,9 @@
 /// left.
 #include "exponential.h"
 #include "feed_forward.h"
-#include "parallel.h"
 
 namespace openmanus::fused {
 namespace {
-
-/// Columns of a left factor's rows as [panels, rows, block_rows]: a panel's numbers lie in the order in
-/// which a product reads them. A cache line more keeps the panels from sharing one set of the cache.
-template <typename T>
-struct Panels {
-  int64_t columns, size;
-  Scratch<T> data;
-
-  Panels(int64_t rows, int64_t columns)
-      : columns(columns),
-        size(rows * block_rows + cache_line / int64_t(sizeof(T))),
-        data(blocks_of(columns, block_rows) * size) {}
-
-  void read_from(const T* from, int64_t stride, int64_t rows) const {
-    for (int64_t i = 0; i < rows; ++i, from += stride) {
-      T* to = data + i * block_rows;
-      int64_t column = 0;
-      for (; column + block_rows <= columns; column += block_rows, to += size)
-        std::memcpy(to, from + column, block_rows * sizeof(T));
-      std::copy(from + column, from + columns, to);
-    }
-  }
-
-  /// c [columns, block_lanes] += the columns · b, over `rows`.
-  void multiply(int64_t rows, const T* b, int64_t b_stride, T* c, bool add) const {
-    const T* panel = data;
-    for (int64_t column = 0; column < columns; column += block_rows, panel += size) {
-      if (add)
-        for (int64_t i = 0; i < block_rows * block_lanes<T>; i += cache_line / int64_t(sizeof(T)))
-          __builtin_prefetch(c + (column + block_rows) * block_lanes<T> + i, 1, 3);
-      strip_product<block_vectors, T>(
-          std::min<int64_t>(block_rows, columns - column), {panel, 1, block_rows}, b, b_stride,
-          c + column * block_lanes<T>, block_lanes<T>, rows, add);
-    }
-  }
-};
-
-/// The weights' gradients of one part of the rows, features in the lanes: [strips, hidden, block_lanes].
-template <typename T>
-struct Sums {
-  int64_t strip, matrix;
-  at::Tensor memory; // libtorch's, whose blocks are kept for the next call
-  T *data, *norm;
-
-  explicit Sums(const FeedForwardBlocks<T>& blocks)
-      : strip(blocks.hidden * block_lanes<T>),
-        matrix(blocks.feature_strips * strip),
-        memory(at::empty(
-            {blocks.parts * (3 * matrix + blocks.hidden)}, c10::CppTypeToScalarType<T>::value)),
-        data(memory.data_ptr<T>()),
-        norm(data + blocks.parts * 3 * matrix) {}
-
-  enum Which { gate, up, down };
-  T* at(int64_t part, Which which, int64_t number) const {
-    return data + (part * 3 + which) * matrix + number * strip;
-  }
-};
 
 template <typename T>
 class Backward {
@@ -82,20 +24,26 @@ class Backward {
         kept_(kept),
         dy_(dy),
         gradients_(gradients),
+        gate_(blocks.features, blocks.hidden),
+        up_(blocks.features, blocks.hidden),
         down_(blocks.hidden, blocks.features),
-        gate_up_(2 * blocks.features, blocks.hidden),
-        sums_(blocks) {}
+        dgate_(blocks.rows.parts, blocks.hidden, blocks.features),
+        dup_(blocks.rows.parts, blocks.hidden, blocks.features),
+        ddown_(blocks.rows.parts, blocks.hidden, blocks.features),
+        dnorm_(blocks.rows.parts * blocks.hidden) {}
 
   void run() {
-    read(weights_.down, down_);
-    read(weights_.gate_up, gate_up_);
-    share_items(blocks_.parts, [&](auto next) {
+    pack_columns(weights_.down, down_);
+    if (needs_dnormed()) {
+      pack_columns(weights_.gate, gate_);
+      pack_columns(weights_.up, up_);
+    }
+    const RowBlocks& rows = blocks_.rows;
+    share_items(rows.parts, [&](auto next) {
       const Working working(blocks_);
       for (int64_t part; (part = next()) >= 0;)
-        for (int64_t i = 0; i < blocks_.part_blocks; ++i)
-          if (const int64_t block = part * blocks_.part_blocks + i;
-              blocks_.end_of(block) > blocks_.begin_of(block))
-            go_back(part, block, i > 0, working);
+        for (int64_t i = 0; i < rows.part_blocks; ++i)
+          go_back(part, part * rows.part_blocks + i, i > 0, working);
     });
     add_parts();
   }
@@ -107,26 +55,20 @@ class Backward {
     Panels<T> left_normed, left_dy;
 
     explicit Working(const FeedForwardBlocks<T>& blocks)
-        : normed(blocks.row_block * blocks.hidden_row),
-          scales(blocks.row_block),
-          dnormed(blocks.row_block * blocks.hidden_row),
+        : normed(blocks.rows.block * blocks.hidden_row),
+          scales(blocks.rows.block),
+          dnormed(blocks.rows.block * blocks.hidden_row),
           dgate(blocks.tile()),
           dup(blocks.tile()),
           activated(blocks.tile()),
-          left_normed(blocks.row_block, blocks.hidden),
-          left_dy(blocks.row_block, blocks.hidden) {}
+          left_normed(blocks.rows.block, blocks.hidden),
+          left_dy(blocks.rows.block, blocks.hidden) {}
   };
-
-  static void read(const Matrix& matrix, const Strips<T>& to) {
-    at::parallel_for(0, matrix.rows, 64, [&](int64_t begin, int64_t end) {
-      to.read_from(matrix, begin, end - begin, begin);
-    });
-  }
 
   bool needs_dnormed() const { return gradients_.x || gradients_.norm; }
 
   void go_back(int64_t part, int64_t block, bool add, const Working& working) {
-    const int64_t begin = blocks_.begin_of(block), rows = blocks_.end_of(block) - begin;
+    const int64_t begin = blocks_.rows.begin_of(block), rows = blocks_.rows.rows_of(block);
     const int64_t hidden = blocks_.hidden, hidden_row = blocks_.hidden_row;
     const T* x = static_cast<const T*>(x_.data) + begin * x_.stride;
     const T* dy = static_cast<const T*>(dy_.data) + begin * dy_.stride;
@@ -144,13 +86,13 @@ class Backward {
       sum_weights(part, rows, features, add, working);
       if (!needs_dnormed()) continue;
       const int64_t first = features * blocks_.feature_block;
-      const auto through = [&](const T* gradient, int64_t row, bool adds) {
+      const auto through = [&](const T* gradient, const Strips<T>& weight, bool adds) {
         multiply_strips<T>(
-            rows, {gradient, blocks_.feature_row, 1}, gate_up_, 0, blocks_.hidden_strips, row,
+            rows, {gradient, blocks_.feature_row, 1}, weight, 0, blocks_.hidden_strips, first,
             blocks_.features_of(features), working.dnormed, hidden_row, adds);
       };
-      through(working.dgate, first, features > 0);
-      through(working.dup, blocks_.features + first, true);
+      through(working.dgate, gate_, features > 0);
+      through(working.dup, up_, true);
     }
     if (needs_dnormed()) normalize_back(part, begin, rows, add, working);
   }
@@ -175,21 +117,21 @@ class Backward {
   void sum_weights(int64_t part, int64_t rows, int64_t features, bool add, const Working& working) {
     for (int64_t i = 0; i < blocks_.strips_of(features); ++i) {
       const int64_t strip = blocks_.first_strip(features) + i, lane = i * block_lanes<T>;
-      const auto sum = [&](const Panels<T>& left, const T* right, typename Sums<T>::Which which) {
-        left.multiply(rows, right + lane, blocks_.feature_row, sums_.at(part, which, strip), add);
+      const auto sum = [&](const Panels<T>& left, const T* right, const PartSums<T>& to) {
+        left.multiply(rows, right + lane, blocks_.feature_row, to.at(part, strip), add);
       };
       if (gradients_.gate_up) {
-        sum(working.left_normed, working.dgate, Sums<T>::gate);
-        sum(working.left_normed, working.dup, Sums<T>::up);
+        sum(working.left_normed, working.dgate, dgate_);
+        sum(working.left_normed, working.dup, dup_);
       }
-      if (gradients_.down) sum(working.left_dy, working.activated, Sums<T>::down);
+      if (gradients_.down) sum(working.left_dy, working.activated, ddown_);
     }
   }
 
   /// With g = dn · weight and m = x · scale:  dx = dy + scale · (g - m · mean(g · m)),  dweight = Σ dn · m.
   void normalize_back(int64_t part, int64_t begin, int64_t rows, bool add, const Working& working) {
     const int64_t hidden = blocks_.hidden;
-    T* dnorm = sums_.norm + part * hidden;
+    T* dnorm = dnorm_ + part * hidden;
     if (!add) std::fill_n(dnorm, hidden, T(0));
     for (int64_t i = 0; i < rows; ++i) {
       const T* x = static_cast<const T*>(x_.data) + (begin + i) * x_.stride;
@@ -216,39 +158,30 @@ class Backward {
   /// The parts' sums, in order, to where each weight has its features.
   void add_parts() {
     const int64_t hidden = blocks_.hidden, features = blocks_.features;
-    share_items(blocks_.feature_strips, [&](auto next) {
+    share_items(ddown_.strips, [&](auto next) {
       for (int64_t strip; (strip = next()) >= 0;) {
         const int64_t first = strip * block_lanes<T>;
         const int64_t count = std::min<int64_t>(block_lanes<T>, features - first);
-        const auto total = [&](typename Sums<T>::Which which) {
-          T* sum = sums_.at(0, which, strip);
-          for (int64_t part = 1; part < blocks_.parts; ++part) {
-            const T* more = sums_.at(part, which, strip);
-            for (int64_t at = 0; at < sums_.strip; at += lanes<T>)
-              store(sum + at, load(sum + at) + load(more + at));
-          }
-          return sum;
-        };
         const auto turn = [&](const T* sum, T* to) {
           for (int64_t i = 0; i < hidden; ++i)
             for (int64_t lane = 0; lane < count; ++lane)
               to[lane * hidden + i] = sum[i * block_lanes<T> + lane];
         };
         if (gradients_.gate_up) {
-          turn(total(Sums<T>::gate), gradients_.gate_up + first * hidden);
-          turn(total(Sums<T>::up), gradients_.gate_up + (features + first) * hidden);
+          turn(dgate_.total(strip), gradients_.gate_up + first * hidden);
+          turn(dup_.total(strip), gradients_.gate_up + (features + first) * hidden);
         }
         if (gradients_.down) {
-          const T* sum = total(Sums<T>::down);
+          const T* sum = ddown_.total(strip);
           for (int64_t i = 0; i < hidden; ++i)
             std::copy_n(sum + i * block_lanes<T>, count, gradients_.down + i * features + first);
         }
       }
     });
     if (!gradients_.norm) return;
-    std::copy_n(sums_.norm, hidden, gradients_.norm);
-    for (int64_t part = 1; part < blocks_.parts; ++part)
-      for (int64_t i = 0; i < hidden; ++i) gradients_.norm[i] += sums_.norm[part * hidden + i];
+    std::copy_n(dnorm_.get(), hidden, gradients_.norm);
+    for (int64_t part = 1; part < blocks_.rows.parts; ++part)
+      for (int64_t i = 0; i < hidden; ++i) gradients_.norm[i] += dnorm_[part * hidden + i];
   }
 
   const FeedForwardBlocks<T>& blocks_;
@@ -257,9 +190,10 @@ class Backward {
   const T* kept_;
   const Matrix& dy_;
   const FeedForwardGradients<T>& gradients_;
-  /// As they lie: down's features, and the hidden ones of gate and up, in the lanes.
-  Strips<T> down_, gate_up_;
-  Sums<T> sums_;
+  /// As they lie, with the hidden ones of gate and up, the features of down in the lanes.
+  Strips<T> gate_, up_, down_;
+  PartSums<T> dgate_, dup_, ddown_;
+  Scratch<T> dnorm_; // [parts, hidden]
 };
 
 } // namespace
