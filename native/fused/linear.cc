@@ -1,13 +1,11 @@
 /// @file openmanus::linear: x Wᵀ + bias + residual.
 ///
-/// Small weights are multiplied with by our own kernels (linear.h). With large ones BLAS multiplies, but
-/// each of our threads calls it for a part. OpenBLAS would share a product out to threads of its own, and
-/// those and OpenMP's then wait for each other on the same cores. The parts depend on the shape alone, so
-/// that results do not depend on the number of threads.
+/// BLAS multiplies, but each of our threads calls it for a part. OpenBLAS would share a product out to
+/// threads of its own, and those and OpenMP's then wait for each other on the same cores. The parts
+/// depend on the shape alone, so that results do not depend on the number of threads.
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "differentiable.h"
-#include "linear.h"
 #include "parallel.h"
 #include "symbol.h"
 
@@ -23,11 +21,11 @@ constexpr int64_t fewest_rows = 512;
 /// Rows of x that one call multiplies. Each call packs the weight anew: not too few.
 int64_t part_rows(int64_t rows) { return std::clamp<int64_t>((rows + 7) / 8, 256, 1024); }
 
-/// Rows of a weight's gradient that one call makes.
+/// Of a weight's gradient: rows that one call makes, if it is large,
 constexpr int64_t part_features = 512;
-
-/// Whether linear.h's kernels multiply: a weight's gradient is summed in up to eight parts there.
-bool is_small(const Tensor& weight) { return weight.numel() <= int64_t(1) << 19; }
+/// or, if it is no larger than this, rows of x and dy that one call sums over, in at most so many parts.
+constexpr int64_t small_weight = int64_t(1) << 19;
+constexpr int64_t most_sums = 8;
 
 bool has(const Optional& tensor) { return tensor.has_value() && tensor->defined(); }
 
@@ -98,43 +96,8 @@ Tensor stock(
   return has(residual) ? *residual + product : product;
 }
 
-Tensor small_product(
-    const Tensor& x, const Tensor& weight, const Optional& bias, const Optional& residual) {
-  const Tensor from = as_rows(x), with = as_rows(weight);
-  const Tensor added = has(bias) ? bias->contiguous() : Tensor();
-  const Tensor begun = has(residual) ? as_rows(*residual) : Tensor();
-  const Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
-  with_accumulate_type(x.scalar_type(), [&](auto element) {
-    using T = decltype(element);
-    const auto start = begun.defined() ? c10::make_optional(Matrix(begun)) : c10::nullopt;
-    linear_forward<T>(
-        Matrix(from), Matrix(with), added.defined() ? added.data_ptr<T>() : nullptr,
-        start ? &*start : nullptr, Matrix(y));
-  });
-  return y;
-}
-
-/// dx and dweight, those that are wanted.
-std::pair<Tensor, Tensor> small_gradients(
-    const Tensor& x, const Tensor& weight, const Tensor& dy, bool wants_dx, bool wants_dweight) {
-  const Tensor from = as_rows(x), with = as_rows(weight), gradient = as_rows(dy);
-  const Tensor dx = wants_dx ? at::empty(x.sizes(), dy.options()) : Tensor();
-  const Tensor dweight = wants_dweight ? at::empty(weight.sizes(), dy.options()) : Tensor();
-  const auto matrix_of = [](const Tensor& tensor) {
-    return tensor.defined() ? c10::make_optional(Matrix(tensor)) : c10::nullopt;
-  };
-  const auto to_dx = matrix_of(dx), to_dweight = matrix_of(dweight);
-  with_accumulate_type(x.scalar_type(), [&](auto element) {
-    linear_backward<decltype(element)>(
-        Matrix(from), Matrix(with), Matrix(gradient), to_dx ? &*to_dx : nullptr,
-        to_dweight ? &*to_dweight : nullptr);
-  });
-  return {dx, dweight};
-}
-
 Tensor product(
     const Tensor& x, const Tensor& weight, const Optional& bias, const Optional& residual) {
-  if (is_small(weight)) return small_product(x, weight, bias, residual);
   const Tensor y = at::empty({x.size(0), weight.size(0)}, x.options()), turned = weight.t();
   in_parts(x.size(0), part_rows(x.size(0)), [&](int64_t begin, int64_t end) {
     Tensor part = y.slice(0, begin, end);
@@ -160,12 +123,24 @@ Tensor gradient_of_x(const Tensor& dy, const Tensor& weight) {
 
 /// dyᵀ x
 Tensor gradient_of_weight(const Tensor& dy, const Tensor& x) {
-  const Tensor dweight = at::empty({dy.size(1), x.size(1)}, x.options()), turned = dy.t();
-  in_parts(dy.size(1), part_features, [&](int64_t begin, int64_t end) {
-    Tensor part = dweight.slice(0, begin, end);
-    at::mm_out(part, turned.slice(0, begin, end), x);
+  const int64_t features = dy.size(1), rows = x.size(0);
+  const Tensor turned = dy.t();
+  if (features * x.size(1) > small_weight) {
+    const Tensor dweight = at::empty({features, x.size(1)}, x.options());
+    in_parts(features, part_features, [&](int64_t begin, int64_t end) {
+      Tensor part = dweight.slice(0, begin, end);
+      at::mm_out(part, turned.slice(0, begin, end), x);
+    });
+    return dweight;
+  }
+  const int64_t sums = std::min(most_sums, rows / (fewest_rows / 2));
+  const Tensor parts = at::empty({sums, features, x.size(1)}, x.options());
+  const int64_t size = (rows + sums - 1) / sums;
+  in_parts(rows, size, [&](int64_t begin, int64_t end) {
+    Tensor part = parts.select(0, begin / size);
+    at::mm_out(part, turned.slice(1, begin, end), x.slice(0, begin, end));
   });
-  return dweight;
+  return parts.sum(0);
 }
 
 struct Linear : torch::autograd::Function<Linear> {
@@ -186,15 +161,10 @@ struct Linear : torch::autograd::Function<Linear> {
     const variable_list saved = ctx->get_saved_variables();
     const Tensor &x = saved[0], &weight = saved[1], &dy = gradients[0];
     const auto wanted = [&](const char* name) { return ctx->saved_data[name].toBool(); };
-    Tensor dx, dweight;
-    if (is_small(weight)) {
-      std::tie(dx, dweight) = small_gradients(x, weight, dy, wanted("x"), wanted("weight"));
-    } else {
-      if (wanted("x")) dx = gradient_of_x(dy, weight);
-      if (wanted("weight")) dweight = gradient_of_weight(dy, x);
-    }
     return {
-        dx, dweight, wanted("bias") ? dy.sum(0) : Tensor(), wanted("residual") ? dy : Tensor()};
+        wanted("x") ? gradient_of_x(dy, weight) : Tensor(),
+        wanted("weight") ? gradient_of_weight(dy, x) : Tensor(),
+        wanted("bias") ? dy.sum(0) : Tensor(), wanted("residual") ? dy : Tensor()};
   }
 };
 
