@@ -41,17 +41,17 @@ struct Tiles {
   int64_t row; // of a token: head_dim, padded
   Scratch<T> rows; // [query_block, row]
   Scratch<T> query; // [head_dim, query_row]
-  Scratch<T> keys, values; // [key_block, row]
+  Scratch<T> keys, values; // [keys that a block of queries meets, row]
   Scratch<T> scores; // [key_block, query_row]
   Scratch<T> output; // [head_dim, query_row], not yet divided by `sum`
   Scratch<T> maximum, sum; // [query_block]
 
-  explicit Tiles(int64_t head_dim)
+  Tiles(int64_t head_dim, int64_t most_keys)
       : row(padded_row<T>(head_dim)),
         rows(query_block * row),
         query(head_dim * query_row<T>),
-        keys(key_block * row),
-        values(key_block * row),
+        keys(most_keys * row),
+        values(most_keys * row),
         scores(key_block * query_row<T>),
         output(head_dim * query_row<T>),
         maximum(query_block),
@@ -92,62 +92,71 @@ void attention_forward(
     const AttentionShape& shape, const Heads& query, const Heads& key, const Heads& value,
     const Heads& output, T* logsumexp) {
   const std::vector<QueryBlock> blocks = query_blocks(shape);
+  if (blocks.empty()) return;
   const Sight sight{shape.window};
   const int64_t head_dim = shape.head_dim;
-  share_items(int64_t(blocks.size()) * shape.heads, [&](auto next) {
-    Tiles<T> tiles(head_dim);
+  // Heads that share their keys read them once, if that leaves items enough for all threads.
+  const int64_t items = int64_t(blocks.size()) * shape.key_heads;
+  const int64_t together = items >= 4 * at::get_num_threads() ? shape.group() : 1;
+  const int64_t most_keys = blocks.front().keys, packs = shape.heads / together;
+  share_items(int64_t(blocks.size()) * packs, [&](auto next) {
+    Tiles<T> tiles(head_dim, most_keys);
     for (int64_t item; (item = next()) >= 0;) {
-      const QueryBlock& block = blocks[item / shape.heads];
-      const int64_t head = item % shape.heads, key_head = head / shape.group();
+      const QueryBlock& block = blocks[item / packs];
+      const int64_t first_head = item % packs * together, key_head = first_head / shape.group();
       const int64_t start = shape.boundaries[block.sequence]; // the sequence's first token
       const int64_t queries = std::min(query_block, shape.length(block.sequence) - block.begin);
       const int64_t width = (queries + block_lanes<T> - 1) / block_lanes<T> * block_lanes<T>;
-      read_rows<T>(query, start + block.begin, queries, head, head_dim, tiles.rows, tiles.row);
-      transpose_to_lanes<T>(
-          tiles.rows, tiles.row, queries, head_dim, T(shape.scale * log2_of_e), tiles.query,
-          query_row<T>, width);
-      // Finite, so that a query which sees nothing of its first block of keys does not subtract
-      // infinities; 2^(anything - lowest) never reaches a result, because `rescale` is then 0.
-      std::fill_n(tiles.maximum.get(), query_block, T(-1e30));
-      std::fill_n(tiles.sum.get(), query_block, T(0));
-      std::fill_n(tiles.output.get(), head_dim * query_row<T>, T(0));
+      const int64_t from = sight.first_key(block.begin), end = block.begin + queries;
+      read_rows<T>(key, start + from, end - from, key_head, head_dim, tiles.keys, tiles.row);
+      read_rows<T>(value, start + from, end - from, key_head, head_dim, tiles.values, tiles.row);
+      for (int64_t head = first_head; head < first_head + together; ++head) {
+        read_rows<T>(query, start + block.begin, queries, head, head_dim, tiles.rows, tiles.row);
+        transpose_to_lanes<T>(
+            tiles.rows, tiles.row, queries, head_dim, T(shape.scale * log2_of_e), tiles.query,
+            query_row<T>, width);
+        // Finite, so that a query which sees nothing of its first block of keys does not subtract
+        // infinities; 2^(anything - lowest) never reaches a result, because `rescale` is then 0.
+        std::fill_n(tiles.maximum.get(), query_block, T(-1e30));
+        std::fill_n(tiles.sum.get(), query_block, T(0));
+        std::fill_n(tiles.output.get(), head_dim * query_row<T>, T(0));
 
-      const int64_t end = block.begin + queries;
-      for (int64_t first = sight.first_key(block.begin); first < end; first += key_block) {
-        const int64_t keys = std::min(key_block, end - first);
-        read_rows<T>(key, start + first, keys, key_head, head_dim, tiles.keys, tiles.row);
-        read_rows<T>(value, start + first, keys, key_head, head_dim, tiles.values, tiles.row);
-        for (int64_t lane = 0; lane < width; lane += block_lanes<T>) {
-          const int64_t first_query = block.begin + lane;
-          const Visible visible(sight, first_query, block_lanes<T>, first, keys);
-          const int64_t rows = visible.end - visible.begin;
-          if (rows == 0) continue;
-          T* scores = tiles.scores + visible.begin * query_row<T> + lane;
-          strip_product<block_vectors, T>(
-              rows, {tiles.keys + visible.begin * tiles.row, tiles.row, 1}, tiles.query + lane,
-              query_row<T>, scores, query_row<T>, head_dim, false);
-          mask_strip<T>(
-              tiles.scores + lane, query_row<T>, visible, sight, first_query, first);
-          softmax_strip<T>(tiles, lane, visible, head_dim);
-          strip_product<block_vectors, T>(
-              head_dim, {tiles.values + visible.begin * tiles.row, 1, tiles.row}, scores,
-              query_row<T>, tiles.output + lane, query_row<T>, rows, true);
+        for (int64_t first = from; first < end; first += key_block) {
+          const T* keys = tiles.keys + (first - from) * tiles.row;
+          const T* values = tiles.values + (first - from) * tiles.row;
+          for (int64_t lane = 0; lane < width; lane += block_lanes<T>) {
+            const int64_t first_query = block.begin + lane;
+            const Visible visible(
+                sight, first_query, block_lanes<T>, first, std::min(key_block, end - first));
+            const int64_t rows = visible.end - visible.begin;
+            if (rows == 0) continue;
+            T* scores = tiles.scores + visible.begin * query_row<T> + lane;
+            strip_product<block_vectors, T>(
+                rows, {keys + visible.begin * tiles.row, tiles.row, 1}, tiles.query + lane,
+                query_row<T>, scores, query_row<T>, head_dim, false);
+            mask_strip<T>(
+                tiles.scores + lane, query_row<T>, visible, sight, first_query, first);
+            softmax_strip<T>(tiles, lane, visible, head_dim);
+            strip_product<block_vectors, T>(
+                head_dim, {values + visible.begin * tiles.row, 1, tiles.row}, scores,
+                query_row<T>, tiles.output + lane, query_row<T>, rows, true);
+          }
         }
+
+        for (int64_t d = 0; d < head_dim; ++d)
+          for (int64_t lane = 0; lane < width; lane += lanes<T>) {
+            T* place = tiles.output + d * query_row<T> + lane;
+            store(place, load(place) / load(tiles.sum + lane));
+          }
+        transpose_from_lanes<T>(
+            tiles.output, query_row<T>, queries, head_dim, tiles.rows, tiles.row);
+        write_rows<T>(
+            tiles.rows, tiles.row, T(1), output, start + block.begin, queries, head, head_dim);
+        if (!logsumexp) continue;
+        T* saved = logsumexp + head * shape.tokens() + start + block.begin;
+        for (int64_t i = 0; i < queries; ++i)
+          saved[i] = tiles.maximum[i] + std::log2(tiles.sum[i]);
       }
-
-      for (int64_t d = 0; d < head_dim; ++d)
-        for (int64_t lane = 0; lane < width; lane += lanes<T>) {
-          T* place = tiles.output + d * query_row<T> + lane;
-          store(place, load(place) / load(tiles.sum + lane));
-        }
-      transpose_from_lanes<T>(
-          tiles.output, query_row<T>, queries, head_dim, tiles.rows, tiles.row);
-      write_rows<T>(
-          tiles.rows, tiles.row, T(1), output, start + block.begin, queries, head, head_dim);
-      if (!logsumexp) continue;
-      T* saved = logsumexp + head * shape.tokens() + start + block.begin;
-      for (int64_t i = 0; i < queries; ++i)
-        saved[i] = tiles.maximum[i] + std::log2(tiles.sum[i]);
     }
   });
 }

@@ -54,9 +54,11 @@ __attribute__((always_inline)) inline void block_product(
 #pragma GCC unroll 3
     for (int v = 0; v < vectors; ++v) sums[row][v] = Vector<T>{};
   static_assert(vectors <= 3);
-  // Results may be far away, and there is time until they are written.
+  // Results may be far away; with a long sum there is time to fetch them.
+  if (depth >= 64) {
 #pragma GCC unroll 12
-  for (int row = 0; row < rows; ++row) __builtin_prefetch(c + row * c_stride, 1);
+    for (int row = 0; row < rows; ++row) __builtin_prefetch(c + row * c_stride, 1);
+  }
   const T* left = a.data;
   // Four at a time: the counting alone costs a third of the speed. Named variables, because GCC keeps
   // an array in memory too, and writes it there each time.
