@@ -42,7 +42,11 @@ void read_rows(
     if constexpr (std::is_same_v<Accumulate<Stored>, T>) {
       const Stored* source = static_cast<const Stored*>(from.data) + token * from.token_stride +
           head * from.head_stride;
+      // Far apart as they are, the processor does not foresee the next ones.
+      constexpr int64_t ahead = 16, line = cache_line / int64_t(sizeof(Stored));
       for (int64_t i = 0; i < tokens; ++i, source += from.token_stride, to += row) {
+        for (int64_t at = 0; at < head_dim; at += line)
+          __builtin_prefetch(source + ahead * from.token_stride + at);
         for_each_vector<T>(
             head_dim, [&](int64_t at, auto read, auto) { store(to + at, read(source)); });
       }
