@@ -8,8 +8,8 @@
  */
 import {
   attention,
-  checkpoint,
   feedForward as blockOf,
+  checkpoint,
   type Generator,
   linear,
   rmsNorm,
