@@ -51,13 +51,14 @@ class Backward {
  private:
   /// One thread's memory.
   struct Working {
-    Scratch<T> normed, scales, dnormed, dgate, dup, activated;
+    Scratch<T> normed, scales, dnormed, dnorm, dgate, dup, activated;
     Panels<T> left_normed, left_dy;
 
     explicit Working(const FeedForwardBlocks<T>& blocks)
         : normed(blocks.rows.block * blocks.hidden_row),
           scales(blocks.rows.block),
           dnormed(blocks.rows.block * blocks.hidden_row),
+          dnorm(blocks.hidden),
           dgate(blocks.tile()),
           dup(blocks.tile()),
           activated(blocks.tile()),
@@ -131,8 +132,8 @@ class Backward {
   /// With g = dn · weight and m = x · scale:  dx = dy + scale · (g - m · mean(g · m)),  dweight = Σ dn · m.
   void normalize_back(int64_t part, int64_t begin, int64_t rows, bool add, const Working& working) {
     const int64_t hidden = blocks_.hidden;
-    T* dnorm = dnorm_ + part * hidden;
-    if (!add) std::fill_n(dnorm, hidden, T(0));
+    T* dnorm = working.dnorm;
+    std::fill_n(dnorm, hidden, T(0));
     for (int64_t i = 0; i < rows; ++i) {
       const T* x = static_cast<const T*>(x_.data) + (begin + i) * x_.stride;
       const T* dy = static_cast<const T*>(dy_.data) + (begin + i) * dy_.stride;
@@ -153,6 +154,8 @@ class Backward {
             read(dy) + scale * (read(dn) * read(weights_.norm) - m * mean));
       });
     }
+    T* sum = dnorm_ + part * hidden;
+    for (int64_t i = 0; i < hidden; ++i) sum[i] = add ? sum[i] + dnorm[i] : dnorm[i];
   }
 
   /// The parts' sums, in order, to where each weight has its features.
