@@ -7,8 +7,10 @@
 
 namespace openmanus::generation {
 
-/// Matrix rows of one item: enough to be worth the counting, few enough to share evenly.
+/// Matrix rows of one item: enough to be worth the counting, few enough to share evenly...
 constexpr int64_t item_rows = 24;
+/// ... and, where there are many tokens, as many as make good use of a strip while it is in L1.
+constexpr int64_t most_item_rows = 96;
 /// What of the activations an item may read again and again: half of a second cache.
 constexpr int64_t item_bytes = 256 * 1024;
 
@@ -22,13 +24,15 @@ struct Grid {
 
   Grid(int64_t rows, int64_t strips, int64_t features, int64_t width)
       : rows(rows), strips(strips) {
-    // A whole number of items for every thread.
-    const int64_t threads = at::get_num_threads();
-    chunks = (rows + item_rows * threads - 1) / (item_rows * threads) * threads;
-    chunk = (rows + chunks - 1) / chunks;
-    chunks = (rows + chunk - 1) / chunk;
     group = std::clamp<int64_t>(item_bytes / (features * width * int64_t(sizeof(float))), 4, 16);
     groups = (strips + group - 1) / group;
+    // A whole number of items for every thread; many tokens make enough of them from more rows each.
+    const int64_t threads = at::get_num_threads();
+    const int64_t taken = std::clamp(
+        rows * groups / (16 * threads), item_rows, groups > 1 ? most_item_rows : item_rows);
+    chunks = (rows + taken * threads - 1) / (taken * threads) * threads;
+    chunk = (rows + chunks - 1) / chunks;
+    chunks = (rows + chunk - 1) / chunk;
   }
   int64_t items() const { return chunks * groups; }
   /// body(first row, rows, first strip, last strip): all rows of one group after the other.
