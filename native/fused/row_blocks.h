@@ -2,6 +2,7 @@
 /// it makes stays in a core's caches until the next product has used it.
 #pragma once
 
+#include "ahead.h"
 #include "packed_matrix.h"
 #include "parallel.h"
 
@@ -37,34 +38,24 @@ struct RowBlocks {
   }
 };
 
-/// Asks for the share of `count` numbers that rows [row, row + taken) are of all rows.
-template <typename T>
-void fetch_share(const T* from, int64_t count, int64_t row, int64_t taken, int64_t rows) {
-  constexpr int64_t line = cache_line / int64_t(sizeof(T));
-  const int64_t end = count * (row + taken) / rows;
-  for (int64_t at = count * row / rows / line * line; at < end; at += line)
-    __builtin_prefetch(from + at, 0, 2);
-}
-
 /// c [rows, strips of lanes] (+)= a · the right factor's rows [first, first + depth) in these strips. The
-/// next strip is fetched, a share for each block of rows, while this one is multiplied with.
+/// next strip is fetched while this one is multiplied with.
 template <typename T>
 void multiply_strips(
     int64_t rows, Left<T> a, const Strips<T>& right, int64_t first_strip, int64_t strips,
     int64_t first, int64_t depth, T* c, int64_t c_row, bool add) {
-  for (int64_t at = 0; at < depth; at += depth_block<T>)
+  for (int64_t at = 0; at < depth; at += depth_block<T>) {
+    const int64_t taken = std::min(depth_block<T>, depth - at);
     for (int64_t strip = 0; strip < strips; ++strip) {
-      const int64_t taken = std::min(depth_block<T>, depth - at);
-      const T* b = right.at(first_strip + strip, first + at);
-      const T* next = strip + 1 < strips ? right.at(first_strip + strip + 1, first + at) : nullptr;
-      for (int64_t row = 0, some; row < rows; row += some) {
-        some = rows_of_next_block<block_vectors>(rows - row);
-        if (next) fetch_share(next, taken * block_lanes<T>, row, some, rows);
-        strip_product<block_vectors, T>(
-            some, {a.data + row * a.row_stride + at * a.k_stride, a.row_stride, a.k_stride}, b,
-            block_lanes<T>, c + row * c_row + strip * block_lanes<T>, c_row, taken, add || at > 0);
-      }
+      Ahead next(
+          right.at(first_strip + (strip + 1) % strips, first + at), taken * block_lanes<T>);
+      next.share_out(taken * blocks_of(rows, block_rows));
+      strip_product<block_vectors, T>(
+          rows, {a.data + at * a.k_stride, a.row_stride, a.k_stride},
+          right.at(first_strip + strip, first + at), block_lanes<T>, c + strip * block_lanes<T>,
+          c_row, taken, add || at > 0, next);
     }
+  }
 }
 
 /// Packs all rows of a matrix as strips with these in the lanes, by all threads.

@@ -45,9 +45,15 @@ constexpr int64_t rows_of_next_block(int64_t left) {
 template <typename T>
 constexpr int block_lanes = block_vectors * lanes<T>;
 
-template <int rows, int vectors, typename T>
+/// What a product may do at every step of its sums beside it: ask for memory, or, as here, nothing.
+struct NoFetch {
+  void operator()() {}
+};
+
+template <int rows, int vectors, typename T, typename Fetch>
 __attribute__((always_inline)) inline void block_product(
-    Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t depth, bool add) {
+    Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t depth, bool add,
+    Fetch& fetch) {
   Vector<T> sums[rows][vectors];
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)
@@ -84,6 +90,7 @@ __attribute__((always_inline)) inline void block_product(
     keep_fused<rows * vectors>(sums[0][0]);
     left += a.k_stride;
     b += b_stride;
+    fetch();
   }
 #pragma GCC unroll 12
   for (int row = 0; row < rows; ++row)
@@ -96,15 +103,16 @@ __attribute__((always_inline)) inline void block_product(
 
 /// The product of any number of rows with one strip of `vectors` vectors of lanes.
 /// Not inlined: inside a larger function the compiler would spill what must stay in registers.
-template <int vectors, typename T>
+template <int vectors, typename T, typename Fetch = NoFetch>
 __attribute__((noinline)) void strip_product(
     int64_t rows, Left<T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride, int64_t depth,
-    bool add) {
+    bool add, Fetch fetch = {}) {
   constexpr int most = rows_of_block<vectors>;
   while (rows > 0) {
     const int64_t taken = rows_of_next_block<vectors>(rows);
     const auto block = [&](auto count) {
-      block_product<decltype(count)::value, vectors>(a, b, b_stride, c, c_stride, depth, add);
+      block_product<decltype(count)::value, vectors>(
+          a, b, b_stride, c, c_stride, depth, add, fetch);
     };
     if constexpr (most > block_rows) {
       switch (taken) {

@@ -8,6 +8,7 @@
 
 #include <ATen/ATen.h>
 
+#include "fused/ahead.h"
 #include "fused/exponential.h"
 #include "fused/tile_product.h"
 
@@ -46,50 +47,26 @@ struct Weight {
   const float* bias = nullptr;
 };
 
-/// Weights that will probably be multiplied next. They are too many for a cache that the keys and values
-/// go through too, and a processor that only waits for them loses a third of its speed: so they are
-/// asked for while others are multiplied with, a few lines at a time, as many as can be under way.
-class Ahead {
- public:
-  Ahead(const float* from, int64_t count) : at_(from), end_(from + count) {}
-
-  /// Asks for them in so many steps...
-  void share_out(int64_t steps) { step_ = (end_ - at_ + steps * line - 1) / (steps * line) * line; }
-  /// ... of which this is one.
-  void fetch() {
-    const float* stop = at_ + std::min<int64_t>(step_, end_ - at_);
-    for (; at_ < stop; at_ += line) __builtin_prefetch(at_, 0, 2);
-  }
-
- private:
-  static constexpr int64_t line = 64 / sizeof(float);
-  const float *at_, *end_;
-  int64_t step_ = 0;
-};
-
 /// How far along the inner dimension a product goes at once: the strip's part stays in the first cache.
 constexpr int64_t inner_block = 256;
 
 /// out[i] (+)= weight[row + i] · in, i < rows, for the strips [begin, end). `out` is the place of the
-/// first result in the first of them; in the next it is `out_stride` further.
+/// first result in the first of them; in the next it is `out_stride` further. `ahead` are weights that will
+/// probably be multiplied with next.
 template <int vectors>
 void multiply(
     const Weight& weight, int64_t row, int64_t rows, const TokenStrips& in, int64_t begin,
     int64_t end, float* out, int64_t out_stride, bool add, Ahead ahead) {
   constexpr int64_t width = vectors * lanes<float>, most = rows_of_block<vectors>;
-  const int64_t passes = (weight.columns + inner_block - 1) / inner_block;
-  ahead.share_out(passes * (end - begin) * ((rows + most - 1) / most));
+  const int64_t blocks = (rows + most - 1) / most;
+  ahead.share_out(weight.columns * (end - begin) * blocks);
   for (int64_t at = 0; at < weight.columns; at += inner_block) {
     const float* left = weight.data + row * weight.columns + at;
     const int64_t depth = std::min(inner_block, weight.columns - at);
-    for (int64_t strip = begin; strip < end; ++strip)
-      for (int64_t i = 0, taken; i < rows; i += taken) {
-        taken = rows_of_next_block<vectors>(rows - i);
-        ahead.fetch();
-        strip_product<vectors, float>(
-            taken, {left + i * weight.columns, weight.columns, 1}, in.row(strip, at), width,
-            out + (strip - begin) * out_stride + i * width, width, depth, add || at > 0);
-      }
+    for (int64_t strip = begin; strip < end; ++strip, ahead.skip(blocks * depth))
+      strip_product<vectors, float>(
+          rows, {left, weight.columns, 1}, in.row(strip, at), width,
+          out + (strip - begin) * out_stride, width, depth, add || at > 0, ahead);
   }
   if (!weight.bias) return;
   for (int64_t strip = begin; strip < end; ++strip, out += out_stride)
