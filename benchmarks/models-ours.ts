@@ -30,19 +30,24 @@ function trainingFlops(config: ModelConfig): number {
  * Operations per new token of matrix products that cannot be left out: a prompt's tokens need no
  * logits, and in the last layer nothing but their keys and values.
  */
-function generationFlops(config: ModelConfig, prompt: number, tokens: number): number {
+function generationFlops(
+  config: ModelConfig,
+  prompt: number,
+  tokens: number,
+  group: number,
+): number {
   const { hiddenSize, vocabularySize, keyValueHeads, headDimension, layers } = config;
   const all = configParameterCount(config);
   const output = hiddenSize * vocabularySize;
   const layer = (all - output * (config.tiedEmbeddings ? 1 : 2)) / layers;
   const promptToken = layer * (layers - 1) + 2 * hiddenSize * keyValueHeads * headDimension;
-  const total = promptToken * (prompt - 1) + (layer * layers + output) * tokens;
+  const total = (promptToken * (prompt - 1)) / group + (layer * layers + output) * tokens;
   return (2 * total) / tokens;
 }
 
-export function randomIds(rows: number, length: number, vocabulary: number): number[][] {
+export function randomIds(rows: number, length: number, vocabulary: number, seed = 1): number[][] {
   const ids = torch.tidy(() =>
-    torch.randint(1, vocabulary, [rows, length], new torch.Generator(1)).toArray(),
+    torch.randint(1, vocabulary, [rows, length], new torch.Generator(seed)).toArray(),
   );
   return ids as number[][];
 }
@@ -77,31 +82,39 @@ export function trainingSpeed(
   return { value: (rows * length) / median(times), flops: trainingFlops(config) };
 }
 
-/** New tokens per second, prompts included in the time. */
+/** New tokens per second, prompts included in the time; `group` sequences continue each prompt. */
 export async function generationSpeed(
   config: ModelConfig,
   rows: number,
   prompt: number,
   tokens: number,
   repeats: number,
+  group = 1,
 ): Promise<Measured> {
   const model = newModel(config, new torch.Generator(1));
+  // One engine, as in training; other prompts each time, so that none is found in its cache.
+  const engine = createEngine(model, { cacheBytes: 2 ** 29 });
   const times: number[] = [];
   for (let round = 0; round < repeats + 1; round++) {
-    // A new engine each time: nothing may be found in the cache.
-    const engine = createEngine(model, { cacheBytes: 2 ** 29 });
-    const ids = randomIds(rows, prompt, config.vocabularySize);
+    const ids = randomIds(rows / group, prompt, config.vocabularySize, round + 1);
     const start = performance.now();
     await Promise.all(
-      ids.map((row, i) =>
-        engine.generate({ prompt: row, sampling: { maximumTokens: tokens }, seed: i }),
+      Array.from({ length: rows }, (_, i) =>
+        engine.generate({
+          prompt: ids[Math.floor(i / group)]!,
+          sampling: { maximumTokens: tokens },
+          seed: i,
+        }),
       ),
     );
     if (round > 0) times.push((performance.now() - start) / 1000);
-    await engine.close();
   }
+  await engine.close();
   model.dispose();
-  return { value: (rows * tokens) / median(times), flops: generationFlops(config, prompt, tokens) };
+  return {
+    value: (rows * tokens) / median(times),
+    flops: generationFlops(config, prompt, tokens, group),
+  };
 }
 
 /** Seconds for episodes whose every turn adds an observation and draws a reply. */
@@ -113,31 +126,31 @@ export async function turnsTime(
   reply: number,
 ): Promise<Measured> {
   const model = newModel(config, new torch.Generator(1));
-  const run = async (count: number): Promise<number> => {
-    const engine = createEngine(model, { cacheBytes: 2 ** 30 });
-    const seen = randomIds(episodes, turns * observation, config.vocabularySize);
+  const engine = createEngine(model, { cacheBytes: 2 ** 30 });
+  const run = async (seed: number): Promise<number> => {
+    const seen = randomIds(episodes, turns * observation, config.vocabularySize, seed);
     const start = performance.now();
     await Promise.all(
       seen.map(async (tokens, i) => {
         const ids: number[] = [];
-        for (let turn = 0; turn < count; turn++) {
+        for (let turn = 0; turn < turns; turn++) {
           ids.push(...tokens.slice(turn * observation, (turn + 1) * observation));
           const answer = await engine.generate({
             prompt: ids,
             sampling: { maximumTokens: reply },
             seed: i * turns + turn,
-            conversation: String(i),
+            conversation: `${seed} ${i}`,
           });
           ids.push(...answer.ids);
         }
       }),
     );
-    const time = (performance.now() - start) / 1000;
-    await engine.close();
-    return time;
+    return (performance.now() - start) / 1000;
   };
+  // The cache's memory is touched once in an engine's life: not in the time of one run.
   await run(1);
-  const value = await run(turns);
+  const value = await run(2);
+  await engine.close();
   model.dispose();
   return { value, flops: null };
 }

@@ -1,6 +1,6 @@
 """The yardstick of `npm run bench -- models`: transformers' own generate and a plain training step.
 
-Usage: models.py THREADS CASE        (cases: small-train small-generate small-turns large-train large-generate)
+Usage: models.py THREADS CASE        (cases: see CASES)
 Prints one JSON object. Default attention, float32, random weights: only the time matters.
 """
 import json
@@ -43,22 +43,22 @@ def train(shape, rows, length, repeats):
     return {"tokensPerSecond": rows * length / sorted(times[1:])[len(times[1:]) // 2]}
 
 
-def generate_once(model, ids, new):
+def generate_once(model, ids, new, replies=1):
     with torch.no_grad():
         return model.generate(
             ids, attention_mask=torch.ones_like(ids), max_new_tokens=new, min_new_tokens=new,
-            do_sample=True, temperature=1.0, top_k=0, pad_token_id=0,
+            do_sample=True, temperature=1.0, top_k=0, pad_token_id=0, num_return_sequences=replies,
         )
 
 
-def generate(shape, rows, prompt, new, repeats):
+def generate(shape, rows, prompt, new, repeats, replies=1):
     model = model_of(shape).eval()
-    ids = torch.randint(1, shape["vocab_size"], (rows, prompt))
+    ids = torch.randint(1, shape["vocab_size"], (rows // replies, prompt))
     generate_once(model, ids[:2], 2)
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        generate_once(model, ids, new)
+        generate_once(model, ids, new, replies)
         times.append(time.perf_counter() - start)
     return {"tokensPerSecond": rows * new / sorted(times)[len(times) // 2]}
 
@@ -77,6 +77,7 @@ def turns(shape, rows, count, observation, reply):
 CASES = {
     "small-train": lambda: train(SMALL, 16, 512, 3),
     "small-generate": lambda: generate(SMALL, 64, 128, 64, 2),
+    "small-group": lambda: generate(SMALL, 64, 128, 64, 2, 8),
     "small-turns": lambda: turns(SMALL, 64, 10, 60, 12),
     "large-train": lambda: train(LARGE, 2, 64, 2),
     "large-generate": lambda: generate(LARGE, 8, 64, 16, 1),
