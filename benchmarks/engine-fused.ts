@@ -35,7 +35,13 @@ function pass(inputs: readonly torch.Tensor[], forward: () => torch.Tensor[]): v
 export function fusedCases(): FusedCase[] {
   const generator = new torch.Generator(1);
   const leaf = (shape: number[]) => torch.randn(shape, generator, { requiresGrad: true });
-  return [attention(leaf), tokenLogprob(leaf, generator), small(leaf, generator), adamw(generator)];
+  return [
+    attention(leaf),
+    feedForward(leaf),
+    tokenLogprob(leaf, generator),
+    small(leaf, generator),
+    adamw(generator),
+  ];
 }
 
 type Leaf = (shape: number[]) => torch.Tensor;
@@ -69,6 +75,18 @@ function attention(leaf: Leaf): FusedCase {
     fused: () => pass(inputs, () => [torch.attention(query, key, value, cumulative)]),
     stock: () => pass(inputs, () => [batchedAttention(query, key, value, mask)]),
   };
+}
+
+function feedForward(leaf: Leaf): FusedCase {
+  const x = leaf([TOKENS, HIDDEN]);
+  const weights = {
+    norm: leaf([HIDDEN]),
+    gateUp: leaf([2 * INTERMEDIATE, HIDDEN]),
+    down: leaf([HIDDEN, INTERMEDIATE]),
+  };
+  const run = (room: Pick<typeof torch, "feedForward">) => () =>
+    pass([x, ...Object.values(weights)], () => [room.feedForward(x, weights, 1e-6)]);
+  return { name: "feed-forward block", fused: run(torch), stock: run(torch.stock) };
 }
 
 function tokenLogprob(leaf: Leaf, generator: torch.Generator): FusedCase {

@@ -15,7 +15,7 @@ using Optional = c10::optional<Tensor>;
 /// Rows that are worth being shared out.
 constexpr int64_t fewest_rows = 512;
 /// Numbers of the weights, at most: each of up to eight sums of their gradients has as many.
-constexpr int64_t most_weights = int64_t(1) << 21;
+constexpr int64_t most_weights = int64_t(1) << 22;
 
 void check(const Tensor& x, const Tensor& norm, const Tensor& gate_up, const Tensor& down) {
   TORCH_CHECK(
@@ -65,7 +65,7 @@ FeedForwardWeights<T> weights_of(
 }
 
 template <typename T>
-FeedForwardBlocks<T> blocks_of(const Tensor& x, const Tensor& down) {
+FeedForwardBlocks<T> cut(const Tensor& x, const Tensor& down) {
   return {x.size(0), x.size(1), down.size(1)};
 }
 
@@ -78,7 +78,7 @@ Tensor forward(
   const Tensor y = at::empty(x.sizes(), x.options().memory_format(at::MemoryFormat::Contiguous));
   with_accumulate_type(x.scalar_type(), [&](auto element) {
     using T = decltype(element);
-    const auto blocks = blocks_of<T>(x, down);
+    const auto blocks = cut<T>(x, down);
     if (kept) *kept = at::empty({blocks.kept_size()}, x.options());
     feed_forward_forward<T>(
         blocks, Matrix(rows), weights_of<T>(factors, wide, narrow, eps), y.data_ptr<T>(),
@@ -120,7 +120,7 @@ struct FeedForward : torch::autograd::Function<FeedForward> {
         return tensor.defined() ? tensor.data_ptr<T>() : nullptr;
       };
       feed_forward_backward<T>(
-          blocks_of<T>(x, down), Matrix(x),
+          cut<T>(x, down), Matrix(x),
           weights_of<T>(norm, gate_up, down, ctx->saved_data["eps"].toDouble()),
           kept.data_ptr<T>(), Matrix(dy), {data(dx), data(dnorm), data(dgate_up), data(ddown)});
     });

@@ -27,9 +27,9 @@ class Backward {
         gate_(blocks.features, blocks.hidden),
         up_(blocks.features, blocks.hidden),
         down_(blocks.hidden, blocks.features),
-        dgate_(blocks.rows.parts, blocks.hidden, blocks.features),
-        dup_(blocks.rows.parts, blocks.hidden, blocks.features),
-        ddown_(blocks.rows.parts, blocks.hidden, blocks.features),
+        dgate_(blocks.rows.parts, gradients.gate_up ? blocks.hidden : 0, blocks.features),
+        dup_(blocks.rows.parts, gradients.gate_up ? blocks.hidden : 0, blocks.features),
+        ddown_(blocks.rows.parts, gradients.down ? blocks.hidden : 0, blocks.features),
         dnorm_(blocks.rows.parts * blocks.hidden) {}
 
   void run() {
@@ -73,13 +73,9 @@ class Backward {
     const int64_t hidden = blocks_.hidden, hidden_row = blocks_.hidden_row;
     const T* x = static_cast<const T*>(x_.data) + begin * x_.stride;
     const T* dy = static_cast<const T*>(dy_.data) + begin * dy_.stride;
-    for (int64_t i = 0; i < rows; ++i) {
-      const T* from = x + i * x_.stride;
-      const T scale = working.scales[i] = norm_scale<T>(from, hidden, weights_.eps);
-      for_each_vector<T>(hidden, [&](int64_t at, auto read, auto) {
-        store(working.normed + i * hidden_row + at, read(from) * scale * read(weights_.norm));
-      });
-    }
+    for (int64_t i = 0; i < rows; ++i)
+      working.scales[i] = normalize_row<T>(
+          x + i * x_.stride, weights_, hidden, working.normed + i * hidden_row);
     if (gradients_.gate_up) working.left_normed.read_from(working.normed, hidden_row, rows);
     if (gradients_.down) working.left_dy.read_from(dy, dy_.stride, rows);
     for (int64_t features = 0; features < blocks_.feature_blocks; ++features) {

@@ -3,11 +3,13 @@
 #include "feed_forward.h"
 
 namespace openmanus::fused {
+
 template <typename T>
 void feed_forward_forward(
     const FeedForwardBlocks<T>& blocks, const Matrix& x, const FeedForwardWeights<T>& weights, T* y,
     T* kept) {
-  const Strips<T> gate_strips(blocks.hidden, blocks.features), up_strips(blocks.hidden, blocks.features);
+  const Strips<T> gate_strips(blocks.hidden, blocks.features);
+  const Strips<T> up_strips(blocks.hidden, blocks.features);
   const Strips<T> down_strips(blocks.features, blocks.hidden);
   pack_rows(weights.gate, gate_strips);
   pack_rows(weights.up, up_strips);
@@ -19,13 +21,8 @@ void feed_forward_forward(
     for (int64_t block; (block = next()) >= 0;) {
       const int64_t begin = blocks.rows.begin_of(block), rows = blocks.rows.rows_of(block);
       const T* in = static_cast<const T*>(x.data) + begin * x.stride;
-      for (int64_t i = 0; i < rows; ++i) {
-        const T* from = in + i * x.stride;
-        const T scale = norm_scale<T>(from, hidden, weights.eps);
-        for_each_vector<T>(hidden, [&](int64_t at, auto read, auto) {
-          store(normed + i * hidden_row + at, read(from) * scale * read(weights.norm));
-        });
-      }
+      for (int64_t i = 0; i < rows; ++i)
+        normalize_row<T>(in + i * x.stride, weights, hidden, normed + i * hidden_row);
       for (int64_t part = 0; part < blocks.feature_blocks; ++part) {
         T* gate = kept ? kept + blocks.kept_at(block, part) : own.get();
         T* up = gate + blocks.tile();

@@ -47,7 +47,7 @@ function inputsOf(
 
 // Fewer rows than are worth sharing out, which the single operators compute; as many; sizes that fill no
 // block, strip or vector; two blocks of features and a hidden size beyond one depth; all eight parts, the
-// last one short; a block of rows that no rows are left for; weights too large.
+// last one short; a block of rows that no rows are left for; large weights, and too large ones.
 const SIZES: [number, number, number][] = [
   [5, 6, 7],
   [512, 1, 1],
@@ -56,6 +56,7 @@ const SIZES: [number, number, number][] = [
   [4203, 40, 24],
   [59_905, 4, 3],
   [600, 800, 900],
+  [600, 1300, 1100],
 ];
 const TITLED = SIZES.map((size) => ({ size, title: size.join(" × ") }));
 

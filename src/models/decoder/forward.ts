@@ -8,8 +8,8 @@
  */
 import {
   attention,
-  feedForward as blockOf,
   checkpoint,
+  feedForward as feedForwardBlock,
   type Generator,
   linear,
   rmsNorm,
@@ -174,7 +174,7 @@ export function feedForward(
   const norm = weight("post_attention_layernorm.weight")!;
   if (!model.adapter && !weight("mlp.gate_up_proj.bias") && !weight("mlp.down_proj.bias")) {
     const [gateUp, down] = [weight("mlp.gate_up_proj.weight")!, weight("mlp.down_proj.weight")!];
-    return blockOf(x, { norm, gateUp, down }, epsilon);
+    return feedForwardBlock(x, { norm, gateUp, down }, epsilon);
   }
   const normed = rmsNorm(x, norm, epsilon);
   const gateUp = through(model, index, "mlp.gate_up_proj", normed, dropout);
