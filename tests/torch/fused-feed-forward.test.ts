@@ -58,18 +58,22 @@ const SIZES: [number, number, number][] = [
   [600, 800, 900],
   [600, 1300, 1100],
 ];
-const TITLED = SIZES.map((size) => ({ size, title: size.join(" × ") }));
+// `wider`: MKL's sums over so many rows, in the twin, lose some of the last digits.
+const TITLED = SIZES.map((size) => ({
+  size,
+  title: size.join(" × "),
+  wider: size[0] > 50_000 ? 5 : 1,
+}));
 
 describe("agrees with the twin", () => {
-  it.each(TITLED)("float32 $title", ({ size }) => {
-    tidy(() => expectTwins(fused, twin, inputsOf(...size), { forward: 2e-6, backward: 4e-6 }));
+  it.each(TITLED)("float32 $title", ({ size, wider }) => {
+    const tolerance = { forward: 2e-6, backward: 4e-6 * wider };
+    tidy(() => expectTwins(fused, twin, inputsOf(...size), tolerance));
   });
 
-  it.each(TITLED)("float64 $title", ({ size }) => {
-    tidy(() => {
-      const inputs = inputsOf(...size, "float64");
-      expectTwins(fused, twin, inputs, { forward: 1e-14, backward: 1e-14 });
-    });
+  it.each(TITLED)("float64 $title", ({ size, wider }) => {
+    const tolerance = { forward: 1e-14, backward: 1e-14 * wider };
+    tidy(() => expectTwins(fused, twin, inputsOf(...size, "float64"), tolerance));
   });
 
   it("of views, with a gradient that is one", () => {
