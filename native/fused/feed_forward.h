@@ -53,21 +53,6 @@ struct FeedForwardWeights {
   Matrix down; // [hidden, features]
 };
 
-/// A row of norm(x); gives 1 / √(mean(x²) + eps).
-template <typename T>
-T normalize_row(const T* x, const FeedForwardWeights<T>& weights, int64_t hidden, T* to) {
-  Vector<T> squares = {};
-  for_each_vector<T>(hidden, [&](int64_t, auto read, auto) {
-    const Vector<T> value = read(x);
-    squares += value * value;
-  });
-  const T scale = T(1) / std::sqrt(horizontal_sum<T>(squares) / T(hidden) + T(weights.eps));
-  for_each_vector<T>(hidden, [&](int64_t at, auto read, auto) {
-    store(to + at, read(x) * scale * read(weights.norm));
-  });
-  return scale;
-}
-
 /// Those that are not null are filled. gate_up has gate's rows, then up's.
 template <typename T>
 struct FeedForwardGradients {

@@ -8,6 +8,7 @@
 /// left.
 #include "exponential.h"
 #include "feed_forward.h"
+#include "norm_row.h"
 
 namespace openmanus::fused {
 namespace {
@@ -75,7 +76,7 @@ class Backward {
     const T* dy = static_cast<const T*>(dy_.data) + begin * dy_.stride;
     for (int64_t i = 0; i < rows; ++i)
       working.scales[i] = normalize_row<T>(
-          x + i * x_.stride, weights_, hidden, working.normed + i * hidden_row);
+          x + i * x_.stride, weights_.norm, hidden, weights_.eps, working.normed + i * hidden_row);
     if (gradients_.gate_up) working.left_normed.read_from(working.normed, hidden_row, rows);
     if (gradients_.down) working.left_dy.read_from(dy, dy_.stride, rows);
     for (int64_t features = 0; features < blocks_.feature_blocks; ++features) {

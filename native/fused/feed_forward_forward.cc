@@ -1,6 +1,7 @@
 /// @file feed_forward, forward.
 #include "exponential.h"
 #include "feed_forward.h"
+#include "norm_row.h"
 
 namespace openmanus::fused {
 
@@ -22,7 +23,8 @@ void feed_forward_forward(
       const int64_t begin = blocks.rows.begin_of(block), rows = blocks.rows.rows_of(block);
       const T* in = static_cast<const T*>(x.data) + begin * x.stride;
       for (int64_t i = 0; i < rows; ++i)
-        normalize_row<T>(in + i * x.stride, weights, hidden, normed + i * hidden_row);
+        normalize_row<T>(
+            in + i * x.stride, weights.norm, hidden, weights.eps, normed + i * hidden_row);
       for (int64_t part = 0; part < blocks.feature_blocks; ++part) {
         T* gate = kept ? kept + blocks.kept_at(block, part) : own.get();
         T* up = gate + blocks.tile();

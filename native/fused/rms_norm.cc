@@ -2,7 +2,7 @@
 #include <ATen/Parallel.h>
 
 #include "differentiable.h"
-#include "element.h"
+#include "norm_row.h"
 #include "scratch.h"
 
 namespace openmanus::fused {
@@ -47,19 +47,9 @@ Tensor forward(const Tensor& x, const Tensor& weight, double eps, Tensor* scales
     T* saved = scales ? scales->data_ptr<T>() : nullptr;
     at::parallel_for(0, rows, rows_per_task(columns), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const Stored* numbers = in + row * stride;
-        Stored* results = out + row * columns;
-        Vector<T> squares = {};
-        for_each_vector<T>(columns, [&](int64_t, auto read, auto) {
-          const Vector<T> value = read(numbers);
-          squares += value * value;
-        });
-        const T scale = T(1) / std::sqrt(horizontal_sum<T>(squares) / T(columns) + T(eps));
+        const T scale =
+            normalize_row<Stored>(in + row * stride, weights, columns, eps, out + row * columns);
         if (saved) saved[row] = scale;
-        for_each_vector<T>(columns, [&](int64_t, auto read, auto write) {
-          // Rounded before the weight, as Hugging Face's models do in bfloat16.
-          write(results, rounded_to<Stored>(read(numbers) * scale) * read(weights));
-        });
       }
     });
   });
