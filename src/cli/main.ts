@@ -43,11 +43,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   train: {
     summary: "trains an agent with PPO, GRPO, GiGPO and others",
-    load: async () => (await import("./train.ts")).train,
+    load: async () => (await import("./train.ts")).trainCommand,
   },
   sft: {
     summary: "warms a model up on expert episodes, or on your own",
-    load: async () => (await import("./sft.ts")).sft,
+    load: async () => (await import("./sft.ts")).sftCommand,
   },
   eval: {
     summary: "how good a model is, and whether it is better than another",

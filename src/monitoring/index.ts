@@ -21,6 +21,7 @@ export {
   formatPercent,
   formatSeconds,
 } from "./numbers.ts";
+export { NO_PROGRESS, openProgress, type Progress } from "./progress.ts";
 export { type Chart, type ChartGroup, defaultGroups } from "./report/charts.ts";
 export {
   type Estimate,

@@ -6,6 +6,8 @@ import type { Metrics } from "./metrics.ts";
 export interface MetricsLogger {
   /** Once per step; steps only go up. */
   log(step: number, metrics: Metrics): void;
+  /** Waits for what is still on its way, in loggers that send over a network. */
+  flush?(): Promise<void>;
   close(): void;
 }
 
@@ -39,6 +41,9 @@ export function allLoggers(...loggers: readonly MetricsLogger[]): MetricsLogger 
   }
   return {
     log: (step, metrics) => each(`logging step ${step}`, (logger) => logger.log(step, metrics)),
+    async flush() {
+      await Promise.all(loggers.map((logger) => logger.flush?.()));
+    },
     close: () => each("closing the loggers", (logger) => logger.close()),
   };
 }

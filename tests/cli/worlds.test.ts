@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { completions } from "../../src/cli/play.ts";
 import { opened } from "../../src/cli/world.ts";
-import { resolveConfig } from "../../src/config/index.ts";
-import { openConfiguredWorld, worldFacts } from "../../src/evaluation/index.ts";
+import { openRunWorld, worldFacts } from "../../src/assembly/index.ts";
+import { resolvePlay } from "../../src/config/index.ts";
 
 let out: string[];
 let errors: string[];
@@ -105,8 +105,7 @@ describe("play", () => {
 
   it("tells a model that is watched about the world's tools, as it was in training", async () => {
     const { definition, world } = await opened("tools", {});
-    const { config } = resolveConfig({ overrides: ["env.env_name=tools"] });
-    const trained = await openConfiguredWorld(config);
+    const trained = await openRunWorld((await resolvePlay({ world: "tools" })).world);
     expect(world.tools).not.toEqual([]);
     expect(worldFacts(definition, world)).toEqual(trained.about);
     await world.close?.();
