@@ -56,9 +56,9 @@ const HISTORY: OwnKind<MakeHistory> = {
 
 const TOOL: OwnKind<Tool> = {
   what: "a tool",
-  made: "{ name, description, parameters, call }",
+  made: "{ name, description, parameters, execute }",
   is: (value): value is Tool =>
-    hasMethods(value, "call") && typeof (value as { name?: unknown }).name === "string",
+    hasMethods(value, "execute") && typeof (value as { name?: unknown }).name === "string",
 };
 
 const REWARD: OwnKind<RewardComponent> = {

@@ -160,17 +160,15 @@ describe("alarms and early ends", () => {
       const stopping = new AbortController();
       if (when === "before") stopping.abort();
       const config = tinyConfig(warm, run, ["trainer.total_epochs=4", "trainer.save_freq=-1"]);
-      const { interrupted, state } = await trainConfig({
-        config,
-        signal: stopping.signal,
-        ...(when === "in" && {
-          rewards: [
-            rewardFunction("nothing", 0, () => {
-              stopping.abort();
-              return 0;
-            }),
-          ],
+      const rewards = [
+        rewardFunction("nothing", 0, () => {
+          if (when === "in") stopping.abort();
+          return 0;
         }),
+      ];
+      const { interrupted, state } = await trainConfig({
+        ...{ config, rewards },
+        signal: stopping.signal,
         loggers: [
           { log: () => (when === "while saving" ? stopping.abort() : undefined), close() {} },
         ],
@@ -179,7 +177,7 @@ describe("alarms and early ends", () => {
       const step = { before: 0, in: 1, "while saving": 2 }[when];
       expect(state.step, when).toBe(step);
       expect(checkpointSteps(run), when).toEqual(step === 0 ? [] : [step]);
-      const after = await trainConfig({ config });
+      const after = await trainConfig({ config, rewards });
       expect(after).toMatchObject({ resumedFrom: step, state: { step: 4 } });
     }
   });
