@@ -11,7 +11,8 @@ import {
   type Task,
   type World,
 } from "../../../src/environments/index.ts";
-import { actionOf, isMissing, transcripts } from "../transcripts.ts";
+import { isMissing } from "../../support/shared.ts";
+import { actionOf, transcripts } from "../transcripts.ts";
 
 const open = async (options: Record<string, unknown> = {}) =>
   (await openWorld("maze", options)) as World<LocalEnvironment>;

@@ -18,7 +18,7 @@ import { ownRecipes } from "../../../src/environments/textcraft/own-recipes.ts";
 import { shortestPlan } from "../../../src/environments/textcraft/planner.ts";
 import { idOf } from "../../../src/environments/textcraft/recipe.ts";
 import { act, type Inventory } from "../../../src/environments/textcraft/rules.ts";
-import { isMissing, sharedFile } from "../transcripts.ts";
+import { isMissing, sharedFile } from "../../support/shared.ts";
 import { zipOf } from "../zip-writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "textcraft-"));

@@ -14,7 +14,7 @@ import {
   type World,
 } from "../../../src/environments/index.ts";
 import { createJudge } from "../../../src/environments/tools/scoring/judge.ts";
-import { isMissing, sharedFile } from "../transcripts.ts";
+import { isMissing, sharedFile } from "../../support/shared.ts";
 
 let world: World;
 beforeAll(async () => {

@@ -15,7 +15,8 @@ import {
   NOTHING,
 } from "../../../src/environments/wordle/knowledge.ts";
 import { WORDS } from "../../../src/environments/wordle/words.ts";
-import { actionOf, isMissing, transcripts } from "../transcripts.ts";
+import { isMissing } from "../../support/shared.ts";
+import { actionOf, transcripts } from "../transcripts.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "wordle-"));
 afterAll(() => rmSync(folder, { recursive: true }));
