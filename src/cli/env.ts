@@ -9,6 +9,7 @@ import {
   worldDefinitions,
 } from "../environments/index.ts";
 import { serve } from "./env-serve.ts";
+import { verifyWorld } from "./env-verify.ts";
 import type { Command } from "./main.ts";
 import { optionsAndWords, UsageError, wholeNumber } from "./usage.ts";
 import { opened, progressLine, worldWords } from "./world.ts";
@@ -24,7 +25,9 @@ export const env: Command = {
     "list    the worlds that there are",
     "show    a world's options, splits and first task",
     "verify  replays every task's known solution; each must win at its last step and not before.",
-    "        Prints {games, won, failures}; the exit code is 0 when all won.",
+    "        Prints {games, won, failures}; the exit code is 0 when all won. In a world that knows no",
+    "        solutions (replayed: false), tasks are begun and played with odd actions, twice, and must be",
+    "        the same both times; the first 100 of each split, by default.",
     "serve   offers a world over AgentGym's HTTP protocol, until it is stopped",
     "",
     "NAME may be the file of a world of your own (./world.ts). DATA is a folder or an archive, the",
@@ -171,12 +174,6 @@ function indented(text: string): string {
   return text.replace(/^(?=.)/gm, "  ");
 }
 
-export interface Verification {
-  games: number;
-  won: number;
-  failures: { task: string; reason: string }[];
-}
-
 async function verify(
   words: readonly string[],
   values: { json: boolean; split?: string | undefined; limit?: string | undefined },
@@ -194,64 +191,20 @@ async function verify(
       progress.show(`${definition.name}: ${done} of ${total}`),
     );
     progress.clear();
-    const { games, won, failures } = found;
+    const { games, won, failures, replayed = true } = found;
     if (values.json) console.log(JSON.stringify(found, null, 2));
     else {
       for (const { task, reason } of failures) console.log(`FAILED ${task}: ${reason}`);
+      const source = world.source ?? definition.name;
       console.log(
-        `${won} of ${games} won at their last step (${world.source ?? definition.name}).`,
+        replayed
+          ? `${won} of ${games} won at their last step (${source}).`
+          : `Nothing to replay: ${source} knows no solutions. ${won} of ${games} tasks begin, are the ` +
+              "same when they are played again, and take any string for an action.",
       );
     }
     return won === games && failures.length === 0 ? 0 : 1;
   } finally {
     await world.close?.();
   }
-}
-
-export async function verifyWorld(
-  world: World,
-  splits: readonly string[],
-  limit = Infinity,
-  onProgress?: (done: number, total: number) => void,
-): Promise<Verification> {
-  const found: Verification = { games: 0, won: 0, failures: [] };
-  const environment = world.environment();
-  const sets = await Promise.all(splits.map((split) => world.tasks(split)));
-  const total = sets.reduce((sum, { length }) => sum + Math.min(length, limit), 0);
-  for (const tasks of sets)
-    for (let index = 0; index < Math.min(tasks.length, limit); index++) {
-      const task = tasks.task(index);
-      let reason: string | undefined;
-      try {
-        reason = await failureOf(world, environment, task);
-      } catch (error) {
-        reason = error instanceof Error ? error.message : String(error);
-      }
-      found.games++;
-      if (reason === undefined) found.won++;
-      else found.failures.push({ task: task.id, reason });
-      onProgress?.(found.games, total);
-    }
-  await environment.close?.();
-  return found;
-}
-
-/** Undefined when the solution wins with its last action. */
-async function failureOf(
-  world: World,
-  environment: ReturnType<World["environment"]>,
-  task: Task,
-): Promise<string | undefined> {
-  const solution = await world.solution?.(task);
-  if (!solution || solution.length === 0) return "no solution is known";
-  await environment.reset(task);
-  for (const [number, action] of solution.entries()) {
-    const { won, done, admissible, observation } = await environment.step(action);
-    const place = `step ${number + 1} of ${solution.length}, "${action}"`;
-    if (admissible === false) return `${place} was answered "${observation.text}"`;
-    const isLast = number === solution.length - 1;
-    if (done && !isLast) return `it ended early, with ${place}`;
-    if (isLast && !won) return `it was not won by ${place}`;
-  }
-  return undefined;
 }

@@ -5,11 +5,9 @@
 export { type AgentGymServer, type ServeOptions, serveWorld } from "./agentgym/index.ts";
 export { DATASETS, type Dataset, type GetOptions } from "./data/datasets.ts";
 export {
-  type Answer,
   defineEnvironment,
   defineWorld,
   type EnvironmentParts,
-  type TaskSketch,
   type WorldDefinition,
 } from "./define.ts";
 export {
@@ -25,6 +23,7 @@ export {
   type ToolDefinition,
   type World,
 } from "./environment.ts";
+export type { Answer, TaskSketch, WorldParts } from "./functions/parts.ts";
 export { nearest } from "./nearest.ts";
 export {
   checkOptions,

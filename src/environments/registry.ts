@@ -58,7 +58,7 @@ async function fromFile(path: string): Promise<WorldDefinition> {
   const file = resolve(path);
   if (!existsSync(file))
     throw new EnvironmentError(path, `there is no file ${file}. Is the path right?`);
-  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  const module = await imported(path, file);
   const worlds = Object.values(module).filter(isWorldDefinition);
   const world = isWorldDefinition(module.default) ? module.default : worlds[0];
   if (!world || (new Set(worlds).size > 1 && !isWorldDefinition(module.default)))
@@ -67,6 +67,19 @@ async function fromFile(path: string): Promise<WorldDefinition> {
       `the file must export one world, made with defineEnvironment or defineWorld; it exports ${worlds.length}.`,
     );
   return world;
+}
+
+async function imported(path: string, file: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (error) {
+    const { message = String(error), code = "" } = error as Partial<NodeJS.ErrnoException>;
+    // Node takes a .ts or .js for CommonJS where no package.json says otherwise.
+    const reason = ["ERR_REQUIRE_CYCLE_MODULE", "ERR_REQUIRE_ESM"].includes(code)
+      ? 'Node takes it for CommonJS. Name it .mts, or put a package.json with "type": "module" beside it.'
+      : `${message}. Does it run by itself?`;
+    throw new EnvironmentError(path, `the file cannot be loaded: ${reason}`, { cause: error });
+  }
 }
 
 function isWorldDefinition(value: unknown): value is WorldDefinition {

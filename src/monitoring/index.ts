@@ -8,6 +8,12 @@ export { type Axis, type CurvePicture, curveSvg, type Series } from "./curves/cu
 export { openMetrics, readMetrics } from "./json-lines.ts";
 export { allLoggers, type MetricsFile, type MetricsLogger } from "./log.ts";
 export {
+  type KnownLoggers,
+  LOGGER_NAMES,
+  type LoggerName,
+  requireLoggerNames,
+} from "./logger-names.ts";
+export {
   isTiming,
   type Metrics,
   type MetricsPart,
@@ -15,6 +21,7 @@ export {
   type StepMetrics,
   withoutTimings,
 } from "./metrics.ts";
+export { type MlflowLogger, type MlflowOptions, openMlflow } from "./mlflow/mlflow.ts";
 export {
   formatCount,
   formatNumber,

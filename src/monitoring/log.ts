@@ -6,9 +6,13 @@ import type { Metrics } from "./metrics.ts";
 export interface MetricsLogger {
   /** Once per step; steps only go up. */
   log(step: number, metrics: Metrics): void;
-  /** Waits for what is still on its way, in loggers that send over a network. */
-  flush?(): Promise<void>;
+  /** Nothing more is logged. */
   close(): void;
+  /**
+   * Where a logger sends things in the background: resolves when everything was sent, or given up after a
+   * while; after close(), when that is done, too. Never rejects because somebody else does not answer.
+   */
+  flush?(): Promise<void>;
 }
 
 /** A logger with a file, which a run that is resumed goes on with. */
@@ -41,10 +45,10 @@ export function allLoggers(...loggers: readonly MetricsLogger[]): MetricsLogger 
   }
   return {
     log: (step, metrics) => each(`logging step ${step}`, (logger) => logger.log(step, metrics)),
+    close: () => each("closing the loggers", (logger) => logger.close()),
     async flush() {
       await Promise.all(loggers.map((logger) => logger.flush?.()));
     },
-    close: () => each("closing the loggers", (logger) => logger.close()),
   };
 }
 

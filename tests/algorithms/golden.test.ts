@@ -1,17 +1,16 @@
 /**
  * @file The references' numbers, and that the checker of golden files sees what is wrong.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkAlgorithms } from "../../tools/golden/algorithms.ts";
+import { isMissing, sharedFile } from "../support/shared.ts";
 
-const path = fileURLToPath(new URL("../../../shared/golden/algorithms.json", import.meta.url));
-// Where the shared folder is not there, there is nothing to compare with; CI must have it.
-const present = existsSync(path) || Boolean(process.env.CI);
+const GOLDEN = "golden/algorithms.json";
 
-describe.skipIf(!present)("the golden file", () => {
-  const read = () => JSON.parse(readFileSync(path, "utf8")) as { cases: GoldenLike[] };
+describe.skipIf(isMissing(GOLDEN))("the golden file", () => {
+  const read = () =>
+    JSON.parse(readFileSync(sharedFile(GOLDEN), "utf8")) as { cases: GoldenLike[] };
   interface GoldenLike {
     name: string;
     in: Record<string, unknown>;

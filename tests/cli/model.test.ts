@@ -15,7 +15,7 @@ import {
   readGenerationConfig,
 } from "../../src/models/index.ts";
 import { memory } from "../../src/torch/index.ts";
-import { GOLDEN, hasGolden, temporaryFolder } from "../models/files.ts";
+import { GOLDEN, isWithoutGolden, temporaryFolder } from "../models/files.ts";
 
 let said: string[];
 let complained: string[];
@@ -90,7 +90,7 @@ describe("model init", () => {
     model.dispose();
   });
 
-  it.skipIf(!hasGolden)("takes the sizes of another model", async () => {
+  it.skipIf(isWithoutGolden())("takes the sizes of another model", async () => {
     const folder = join(temporaryFolder(), "model");
     const words = ["--config", join(GOLDEN, "llama3-tiny")];
     expect(await init(folder, ...words)).toBe(2);
@@ -180,7 +180,7 @@ describe("model info", () => {
     });
   });
 
-  it.skipIf(!hasGolden)("of a folder without tokenizer", async () => {
+  it.skipIf(isWithoutGolden())("of a folder without tokenizer", async () => {
     expect(await main(["model", "info", join(GOLDEN, "qwen3-tiny")])).toBe(0);
     expect(said.join("\n")).toMatch(/Qwen3ForCausalLM[\s\S]*! There is no tokenizer/);
   });

@@ -1,7 +1,10 @@
 /**
  * @file The commands about worlds: env, play.
  */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
@@ -53,6 +56,48 @@ describe("env", () => {
     expect(out.join("\n")).toMatch(/^12 of 12 won/m);
   });
 
+  it("says in a line that a world without solutions has nothing to replay", async () => {
+    const words = ["env", "verify", "./tests/cli/support/unsolved-world.ts"];
+    expect(await main(words)).toBe(0);
+    expect(out).toHaveLength(1);
+    expect(out[0]).toMatch(
+      /^Nothing to replay: unsolved knows no solutions\. 200 of 200 tasks begin/,
+    );
+    out = [];
+    expect(await main([...words, "--limit", "3", "--json"])).toBe(0);
+    expect(json()).toEqual({ games: 6, won: 6, failures: [], replayed: false });
+  });
+
+  it.each([
+    ["luck=true", "it is not the same when it begins"],
+    ["fragile=true", 'its function act \\(""\\) failed: nothing was said'],
+  ])("finds what is wrong with a world without solutions: %s", async (option, reason) => {
+    const words = ["env", "verify", "./tests/cli/support/unsolved-world.ts", option];
+    expect(await main([...words, "--split", "test", "--limit", "2"])).toBe(1);
+    expect(out.slice(0, 2).join("\n")).toMatch(
+      new RegExp(`^(FAILED test/.: .*${reason}.*\n?){2}$`),
+    );
+    expect(out[2]).toMatch(/^Nothing to replay: .* 0 of 2 tasks begin/);
+  });
+
+  it("says what to do about a world whose file is taken for CommonJS", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "openmanus-world-"));
+    const file = join(folder, "world.ts");
+    const source = fileURLToPath(new URL("./support/unsolved-world.ts", import.meta.url));
+    writeFileSync(file, `export { default } from ${JSON.stringify(source)};\n`);
+    // In a process of its own: how a file is loaded differs inside vitest.
+    const words = ["bin/openmanus-rl.mjs", "env", "verify"];
+    const root = fileURLToPath(new URL("../..", import.meta.url));
+    const run = (path: string) =>
+      spawnSync(process.execPath, [...words, path], { cwd: root, encoding: "utf8" });
+    const { status, stderr } = run(file);
+    // A later Node may load it as it is.
+    if (status !== 0) expect([status, stderr]).toEqual([1, expect.stringMatching(/Name it \.mts/)]);
+    renameSync(file, `${folder}/world.mts`);
+    expect(run(`${folder}/world.mts`)).toMatchObject({ status: 0, stderr: "" });
+    rmSync(folder, { recursive: true });
+  });
+
   it.each([
     [["env"], 2, /what about the worlds/],
     [["env", "dance"], 2, /no "env dance"/],
@@ -68,6 +113,7 @@ describe("env", () => {
     [["play", "household", "--task", "99999999"], 1, /has no task 99999999/],
     [["play", "household", "--steps", "0"], 2, /--steps must be/],
     [["play", "./examples/own-world/world.ts", "--expert"], 2, /has no scripted expert/],
+    [["rollout", "./examples/own-world/world.ts", "--expert"], 2, /has no scripted expert/],
   ])("%j says what is wrong", async (words, code, message) => {
     expect(await main(words)).toBe(code);
     expect(errors.join("\n")).toMatch(message);

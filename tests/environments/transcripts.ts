@@ -1,9 +1,9 @@
 /**
  * @file The published transcripts of the smaller worlds, from the shared folder beside the repository.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
 import { parquetReadObjects } from "hyparquet";
+import { sharedFile } from "../support/shared.ts";
 
 export interface Transcript {
   /** "lmrlgym_maze_18": the number is the game's. */
@@ -11,15 +11,6 @@ export interface Transcript {
   readonly number: number;
   /** What the world said and what the model answered to it, in turn. */
   readonly turns: readonly { readonly said: string; readonly reply: string }[];
-}
-
-export function sharedFile(path: string): string {
-  return fileURLToPath(new URL(`../../../shared/${path}`, import.meta.url));
-}
-
-/** Test data that not everybody has; CI must have it. */
-export function isMissing(path: string): boolean {
-  return !existsSync(sharedFile(path)) && process.env.CI !== "true";
 }
 
 /** A parquet file's rows. */

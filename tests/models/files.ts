@@ -1,12 +1,12 @@
 /**
  * @file What the tests of model files share: temporary folders, golden models, hand-made files.
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, expect } from "vitest";
 import { memory } from "../../src/torch/index.ts";
+import { isMissing, sharedFile } from "../support/shared.ts";
 
 const made: string[] = [];
 
@@ -22,8 +22,16 @@ afterEach(() => {
 });
 
 /** Small models written by transformers, which not every machine has. */
-export const GOLDEN = fileURLToPath(new URL("../../../shared/golden/models", import.meta.url));
-export const hasGolden = existsSync(GOLDEN);
+export const GOLDEN = sharedFile("golden/models");
+
+export function isWithoutGolden(): boolean {
+  return isMissing("golden/models");
+}
+
+/** Their names; none where they are missing. */
+export function goldenNames(): string[] {
+  return isWithoutGolden() ? [] : readdirSync(GOLDEN);
+}
 
 /** The bytes of a safetensors file with the given header, which may be wrong. */
 export function safetensorsBytes(header: unknown, dataBytes: number | Uint8Array): Uint8Array {

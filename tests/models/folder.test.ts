@@ -1,7 +1,7 @@
 /**
  * @file Models from folders and back: bit for bit, what is wrong by name, and in little memory.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -17,7 +17,7 @@ import {
   writeCheckpoint,
 } from "../../src/models/index.ts";
 import { full, Generator, returnFreedMemory, type Tensor, tidy } from "../../src/torch/index.ts";
-import { GOLDEN, hasGolden, temporaryFolder, withoutLeaks } from "./files.ts";
+import { GOLDEN, goldenNames, isWithoutGolden, temporaryFolder, withoutLeaks } from "./files.ts";
 
 function requireSame(a: Model, b: Model): void {
   const other = b.weights();
@@ -38,8 +38,8 @@ function infos(folder: string): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-describe.skipIf(!hasGolden)("golden folders", () => {
-  it.each(hasGolden ? readdirSync(GOLDEN) : [])("%s: load, save, load", (name) => {
+describe.skipIf(isWithoutGolden())("golden folders", () => {
+  it.each(goldenNames())("%s: load, save, load", (name) => {
     const [folder, again] = [join(GOLDEN, name), join(temporaryFolder(), "model")];
     withoutLeaks(() =>
       tidy(() => {

@@ -1,6 +1,7 @@
 /**
- * @file Merging metrics, telling timings from the rest, several loggers as one.
+ * @file Merging metrics, telling timings from the rest, several loggers as one, their names.
  */
+import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reduceMetrics } from "../../src/algorithms/index.ts";
@@ -10,6 +11,7 @@ import {
   type Metrics,
   type MetricsLogger,
   mergeMetrics,
+  requireLoggerNames,
   withoutTimings,
 } from "../../src/monitoring/index.ts";
 import { anyMetrics } from "./support.ts";
@@ -92,5 +94,43 @@ describe("allLoggers", () => {
   it("names every reason where several fail", () => {
     const all = allLoggers(recorder(true), recorder(true));
     expect(() => all.log(7, {})).toThrow("logging step 7: no log; no log");
+  });
+
+  it("is flushed when all of them are", async () => {
+    const flushed: string[] = [];
+    const sending = (name: string, milliseconds: number): MetricsLogger => ({
+      ...{ log: () => {}, close: () => {} },
+      flush: async () => {
+        await wait(milliseconds);
+        flushed.push(name);
+      },
+    });
+    const plain = { log: () => {}, close: () => {} };
+    await allLoggers(sending("slow", 20), plain, sending("quick", 1)).flush!();
+    expect(flushed).toEqual(["quick", "slow"]);
+  });
+});
+
+describe("the names of loggers", () => {
+  it("are those that there are, files, and those of verl", () => {
+    const names = ["console", "mlflow", "wandb", "./mine.ts", "console", "file", "a/b.mjs"];
+    const { offered, files, notOffered } = requireLoggerNames(names);
+    expect(offered).toEqual(["console", "mlflow"]);
+    expect(files).toEqual(["./mine.ts", "a/b.mjs"]);
+    expect(notOffered).toEqual([
+      expect.stringMatching(/^the logger wandb is not offered: .*a file of your own/),
+      expect.stringMatching(/^the logger file is not offered: metrics.jsonl is written/),
+    ]);
+    expect(requireLoggerNames([])).toEqual({ offered: [], files: [], notOffered: [] });
+  });
+
+  it.each([
+    ["wandbb", /no logger "wandbb"; did you mean "wandb"\?/],
+    ["Console", /did you mean "console"\?/],
+    ["tensorbord", /did you mean "tensorboard"\?/],
+    ["constructor", /no logger "constructor"\. There are console, tensorboard, mlflow, and a file/],
+    ["", /no logger ""/],
+  ])("%j is none", (name, message) => {
+    expect(() => requireLoggerNames(["console", name])).toThrow(message);
   });
 });

@@ -1,7 +1,6 @@
 /**
  * @file The world of mazes: the original's one with its 25 starts, or generated ones.
  */
-import { localWorld } from "../define.ts";
 import {
   EnvironmentError,
   type Json,
@@ -9,6 +8,7 @@ import {
   type Task,
   type World,
 } from "../environment.ts";
+import { localWorld } from "../functions/world.ts";
 import { seededRandom } from "../random.ts";
 import { mazeExplorer } from "./explorer.ts";
 import { generateMaze, type MazeSize } from "./generate.ts";

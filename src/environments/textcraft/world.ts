@@ -1,7 +1,6 @@
 /**
  * @file The world of TextCraft: one task for each thing that can be crafted.
  */
-import { localWorld } from "../define.ts";
 import {
   EnvironmentError,
   type Json,
@@ -9,6 +8,7 @@ import {
   type Task,
   type World,
 } from "../environment.ts";
+import { localWorld } from "../functions/world.ts";
 import { seededRandom, stableHash } from "../random.ts";
 import type { RecipeBook } from "./book.ts";
 import { craftingExpert } from "./expert.ts";

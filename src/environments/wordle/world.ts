@@ -3,8 +3,9 @@
  * with a word drawn from those that fit everything said so far, which gives the same games as drawing
  * one at the start would.
  */
-import { localWorld, randomOf } from "../define.ts";
 import type { LocalEnvironment, World } from "../environment.ts";
+import { randomOf } from "../functions/environment.ts";
+import { localWorld } from "../functions/world.ts";
 import { wordleExpert } from "./expert.ts";
 import { feedback, isConsistent, type Knowledge, LETTERS, learned, NOTHING } from "./knowledge.ts";
 

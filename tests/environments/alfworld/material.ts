@@ -1,20 +1,14 @@
 /**
  * @file What the tests of ALFWorld share: where the real games are, and small problems.
  */
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { type Game, readProblem } from "../../../src/environments/alfworld/engine.ts";
 import { compileGame } from "../../../src/environments/alfworld/game.ts";
 import type { Random } from "../../../src/environments/index.ts";
+import { sharedFile } from "../../support/shared.ts";
 
-/** A file of the shared folder beside the repository. */
-export function sharedFile(path: string): string {
-  return fileURLToPath(new URL(`../../../../shared/${path}`, import.meta.url));
-}
-
-/** Real games are test data that not everybody has; CI must have them. */
-export const REAL_GAMES = sharedFile("data/alfworld/json_2.1.1.tar.xz");
-export const skipRealGames = !existsSync(REAL_GAMES) && process.env.CI !== "true";
+/** In the shared folder. */
+export const REAL_GAMES_PATH = "data/alfworld/json_2.1.1.tar.xz";
+export const REAL_GAMES = sharedFile(REAL_GAMES_PATH);
 
 /** A problem from facts and a goal; every id is declared with the kind that its first letter says. */
 export function problemText(

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/env.ts";
+import { verifyWorld } from "../../../src/cli/env-verify.ts";
 import {
   admissibleCommands,
   type Game,
@@ -17,7 +17,8 @@ import { explorer } from "../../../src/environments/alfworld/explorer/explorer.t
 import { alfworldWorld } from "../../../src/environments/alfworld/world.ts";
 import type { LocalEnvironment, World } from "../../../src/environments/index.ts";
 import { checkAlfworld } from "../../../tools/golden/alfworld.ts";
-import { REAL_GAMES, sharedFile, skipRealGames } from "./material.ts";
+import { isMissing, sharedFile } from "../../support/shared.ts";
+import { REAL_GAMES, REAL_GAMES_PATH } from "./material.ts";
 
 /** The step at which the goal is first reached; every command must be possible. */
 function stepOfVictory(game: Game, commands: readonly string[]): number | undefined {
@@ -32,7 +33,7 @@ function stepOfVictory(game: Game, commands: readonly string[]): number | undefi
   return undefined;
 }
 
-describe.skipIf(skipRealGames)("the real games", () => {
+describe.skipIf(isMissing(REAL_GAMES_PATH, "golden/alfworld.json"))("the real games", () => {
   let world: World<LocalEnvironment>;
   let library: Library;
 

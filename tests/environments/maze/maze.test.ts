@@ -3,7 +3,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/env.ts";
+import { verifyWorld } from "../../../src/cli/env-verify.ts";
 import {
   EnvironmentError,
   type LocalEnvironment,
@@ -11,7 +11,8 @@ import {
   type Task,
   type World,
 } from "../../../src/environments/index.ts";
-import { actionOf, isMissing, transcripts } from "../transcripts.ts";
+import { isMissing } from "../../support/shared.ts";
+import { actionOf, transcripts } from "../transcripts.ts";
 
 const open = async (options: Record<string, unknown> = {}) =>
   (await openWorld("maze", options)) as World<LocalEnvironment>;

@@ -7,10 +7,11 @@ import { openRecipes } from "../../../src/environments/textcraft/library.ts";
 import { commandOf, idOf } from "../../../src/environments/textcraft/recipe.ts";
 import { act, type Inventory } from "../../../src/environments/textcraft/rules.ts";
 import { treeOf } from "../../../src/environments/textcraft/task-text.ts";
-import { isMissing, sharedFile, type Transcript, transcripts } from "../transcripts.ts";
+import { isMissing, sharedFile } from "../../support/shared.ts";
+import { type Transcript, transcripts } from "../transcripts.ts";
 
 const RECIPES = "data/textcraft/recipes.tar.xz";
-const skip = isMissing(RECIPES) || isMissing("data/openmanus/textcraft/train.parquet");
+const skip = isMissing(RECIPES, "data/openmanus/textcraft/train.parquet");
 
 let book: RecipeBook;
 let published: Transcript[];

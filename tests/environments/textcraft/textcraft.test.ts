@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/env.ts";
+import { verifyWorld } from "../../../src/cli/env-verify.ts";
 import {
   EnvironmentError,
   type LocalEnvironment,
@@ -18,7 +18,7 @@ import { ownRecipes } from "../../../src/environments/textcraft/own-recipes.ts";
 import { shortestPlan } from "../../../src/environments/textcraft/planner.ts";
 import { idOf } from "../../../src/environments/textcraft/recipe.ts";
 import { act, type Inventory } from "../../../src/environments/textcraft/rules.ts";
-import { isMissing, sharedFile } from "../transcripts.ts";
+import { isMissing, sharedFile } from "../../support/shared.ts";
 import { zipOf } from "../zip-writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "textcraft-"));

@@ -14,7 +14,7 @@ import { searchTool } from "../../../src/environments/tools/search/tool.ts";
 import { makeCountry } from "../../../src/environments/tools/tasks/country.ts";
 import { generatedQuestions } from "../../../src/environments/tools/tasks/generate.ts";
 import { questionsOf } from "../../../src/environments/tools/tasks/question.ts";
-import { isMissing, sharedFile } from "../transcripts.ts";
+import { isMissing, sharedFile } from "../../support/shared.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "questions-"));
 afterAll(() => rmSync(folder, { recursive: true }));

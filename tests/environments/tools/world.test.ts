@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/env.ts";
+import { verifyWorld } from "../../../src/cli/env-verify.ts";
 import {
   EnvironmentError,
   findWorld,
@@ -14,7 +14,7 @@ import {
   type World,
 } from "../../../src/environments/index.ts";
 import { createJudge } from "../../../src/environments/tools/scoring/judge.ts";
-import { isMissing, sharedFile } from "../transcripts.ts";
+import { isMissing, sharedFile } from "../../support/shared.ts";
 
 let world: World;
 beforeAll(async () => {

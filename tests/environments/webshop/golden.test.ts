@@ -1,7 +1,7 @@
 /**
  * @file Every page of the 413 given transcripts of the original, and how far searches agree.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
   checkWebshop,
@@ -9,18 +9,16 @@ import {
   searchOverlap,
   withShop,
 } from "../../../tools/golden/webshop.ts";
-import { sharedFile } from "../transcripts.ts";
+import { isMissing, sharedFile } from "../../support/shared.ts";
 
-const PAGES = sharedFile("golden/webshop_pages.json");
-const TRANSCRIPTS = sharedFile("data/openmanus/webshop");
-/** Test data that not everybody has; CI must have it. */
-const skip = !(existsSync(PAGES) && existsSync(TRANSCRIPTS)) && process.env.CI !== "true";
+const PAGES = "golden/webshop_pages.json";
+const TRANSCRIPTS = "data/openmanus/webshop";
 
-describe.skipIf(skip)("the given transcripts", () => {
-  const golden = () => JSON.parse(readFileSync(PAGES, "utf8")) as GoldenPages;
+describe.skipIf(isMissing(PAGES, TRANSCRIPTS))("the given transcripts", () => {
+  const golden = () => JSON.parse(readFileSync(sharedFile(PAGES), "utf8")) as GoldenPages;
 
   it("are reproduced piece by piece", async () => {
-    const results = await checkWebshop(golden(), TRANSCRIPTS);
+    const results = await checkWebshop(golden(), sharedFile(TRANSCRIPTS));
     expect(results.filter(({ problems }) => problems.length > 0)).toEqual([]);
     expect(results.find(({ name }) => name === "pages")?.remark).toBe(
       "413 index pages, 415 results pages, 1261 item pages",

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/env.ts";
+import { verifyWorld } from "../../../src/cli/env-verify.ts";
 import { type LocalEnvironment, openWorld, type World } from "../../../src/environments/index.ts";
 import {
   feedback,
@@ -15,7 +15,8 @@ import {
   NOTHING,
 } from "../../../src/environments/wordle/knowledge.ts";
 import { WORDS } from "../../../src/environments/wordle/words.ts";
-import { actionOf, isMissing, transcripts } from "../transcripts.ts";
+import { isMissing } from "../../support/shared.ts";
+import { actionOf, transcripts } from "../transcripts.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "wordle-"));
 afterAll(() => rmSync(folder, { recursive: true }));

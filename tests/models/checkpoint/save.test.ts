@@ -22,7 +22,7 @@ import { loadChatTemplate } from "../../../src/models/tokenizer/chat-template.ts
 import { loadTokenizer } from "../../../src/models/tokenizer/files.ts";
 import { trainTokenizer, writeTokenizer } from "../../../src/models/tokenizer/train.ts";
 import { full, ones, type Tensor, tidy, zeros } from "../../../src/torch/index.ts";
-import { GOLDEN, hasGolden, temporaryFolder, withoutLeaks } from "../files.ts";
+import { GOLDEN, goldenNames, isWithoutGolden, temporaryFolder, withoutLeaks } from "../files.ts";
 
 const config = presetConfig("tiny", { eosTokenIds: [5], padTokenId: 4 });
 
@@ -209,28 +209,25 @@ function never(): never {
   throw new Error("unreachable");
 }
 
-describe.skipIf(!hasGolden)("golden models", () => {
-  it.each(hasGolden ? readdirSync(GOLDEN) : [])(
-    "%s: the saved folder has the same tensors",
-    (name) => {
-      const source = openCheckpoint(join(GOLDEN, name));
-      const folder = join(temporaryFolder(), name);
-      tidy(() => {
-        const tensors = source.names.map((key): [string, Tensor] => [key, source.load(key)]);
-        saveModelFolder(folder, { config: readModelConfig(join(GOLDEN, name)), tensors });
-      });
-      const saved = openCheckpoint(folder);
-      expect([...saved.names].sort()).toEqual([...source.names].sort());
-      tidy(() => {
-        for (const key of source.names) {
-          const { file: _, ...info } = source.info(key);
-          expect(saved.info(key)).toMatchObject(info);
-          expect(saved.load(key).eq(source.load(key)).all().item()).toBe(1);
-        }
-      });
-      saved.close();
-      source.close();
-      expect(readModelConfig(folder)).toEqual(readModelConfig(join(GOLDEN, name)));
-    },
-  );
+describe.skipIf(isWithoutGolden())("golden models", () => {
+  it.each(goldenNames())("%s: the saved folder has the same tensors", (name) => {
+    const source = openCheckpoint(join(GOLDEN, name));
+    const folder = join(temporaryFolder(), name);
+    tidy(() => {
+      const tensors = source.names.map((key): [string, Tensor] => [key, source.load(key)]);
+      saveModelFolder(folder, { config: readModelConfig(join(GOLDEN, name)), tensors });
+    });
+    const saved = openCheckpoint(folder);
+    expect([...saved.names].sort()).toEqual([...source.names].sort());
+    tidy(() => {
+      for (const key of source.names) {
+        const { file: _, ...info } = source.info(key);
+        expect(saved.info(key)).toMatchObject(info);
+        expect(saved.load(key).eq(source.load(key)).all().item()).toBe(1);
+      }
+    });
+    saved.close();
+    source.close();
+    expect(readModelConfig(folder)).toEqual(readModelConfig(join(GOLDEN, name)));
+  });
 });

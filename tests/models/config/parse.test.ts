@@ -9,7 +9,7 @@ import { ModelFileError } from "../../../src/models/checkpoint/errors.ts";
 import type { ModelConfig } from "../../../src/models/config/model-config.ts";
 import { parseModelConfig, readModelConfig } from "../../../src/models/config/parse.ts";
 import { toConfigJson } from "../../../src/models/config/write.ts";
-import { GOLDEN, hasGolden, temporaryFolder } from "../files.ts";
+import { GOLDEN, isWithoutGolden, temporaryFolder } from "../files.ts";
 
 type Json = Record<string, unknown>;
 
@@ -312,7 +312,7 @@ describe("written and read again", () => {
     expect(parse(newer).rope).toEqual(config.rope);
   });
 
-  it.skipIf(!hasGolden)("golden models", () => {
+  it.skipIf(isWithoutGolden())("golden models", () => {
     for (const name of readdirSync(GOLDEN)) {
       const config = readModelConfig(join(GOLDEN, name));
       expect(parse(toConfigJson(config) as Json)).toEqual(config);

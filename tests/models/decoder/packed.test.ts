@@ -2,7 +2,7 @@
  * @file The packed forward pass: equal to the plain one for every family and option, and independent
  * of how sequences are put together.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import {
@@ -16,7 +16,7 @@ import {
   tokenOutputs,
 } from "../../../src/models/index.ts";
 import { cat, memory, noGrad, type Tensor, tensor, tidy } from "../../../src/torch/index.ts";
-import { GOLDEN, hasGolden } from "../files.ts";
+import { GOLDEN, goldenNames, isWithoutGolden } from "../files.ts";
 import { difference, plainLogits, randomSequences, smallConfig, smallModel } from "./support.ts";
 
 const made: Model[] = [];
@@ -148,8 +148,8 @@ describe("packing", () => {
   });
 });
 
-describe.skipIf(!hasGolden)("golden rows, packed without their padding", () => {
-  it.each(hasGolden ? readdirSync(GOLDEN) : [])("%s", (name) => {
+describe.skipIf(isWithoutGolden())("golden rows, packed without their padding", () => {
+  it.each(goldenNames())("%s", (name) => {
     const golden = JSON.parse(readFileSync(join(GOLDEN, name, "golden.json"), "utf8")) as {
       input_ids: number[][];
       attention_mask: number[][];

@@ -18,7 +18,7 @@ import {
   tidy,
   zeros,
 } from "../../../src/torch/index.ts";
-import { GOLDEN, hasGolden, temporaryFolder, withoutLeaks } from "../files.ts";
+import { GOLDEN, isWithoutGolden, temporaryFolder, withoutLeaks } from "../files.ts";
 
 /** Every tensor's dtype, shape and bytes. */
 function contents(folder: string): Map<string, string> {
@@ -179,7 +179,7 @@ describe("writeCheckpoint", () => {
     });
   });
 
-  it.skipIf(!hasGolden)("load, save, load is bitwise", () => {
+  it.skipIf(isWithoutGolden())("load, save, load is bitwise", () => {
     withoutLeaks(() => {
       for (const name of readdirSync(GOLDEN)) {
         const folder = temporaryFolder();
