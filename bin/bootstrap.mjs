@@ -3,7 +3,7 @@
  *
  * Plain JavaScript without dependencies, because it runs before anything is installed. `npm start`,
  * `npm test` and `npm run bench` call it first, so the usual case, nothing to do, takes no longer
- * than starting Node: it compares the facts that the last set-up wrote down (src/setup/facts.ts).
+ * than starting Node: it compares the facts that the last set-up wrote down (src/setup/stamp/facts.ts).
  */
 
 import { spawnSync } from "node:child_process";
@@ -25,7 +25,7 @@ function readJson(path) {
   }
 }
 
-/** See src/setup/facts.ts, which writes what this compares. */
+/** See src/setup/stamp/facts.ts, which writes what this compares. */
 function signature(path) {
   try {
     const found = statSync(path);

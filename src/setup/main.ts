@@ -3,8 +3,8 @@
  * the lock held, when something may have changed since the last time.
  */
 
-import { SetupError } from "./errors.ts";
 import { setUp } from "./setup.ts";
+import { SetupError } from "./support/errors.ts";
 
 try {
   const { libtorch } = await setUp({ report: (line) => console.log(`setup: ${line}`) });

@@ -5,19 +5,19 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { COMPILER_PACKAGES, installPackages, LIBTORCH_PACKAGES } from "./apt.ts";
-import { buildAddon } from "./build.ts";
-import { type Run, runCommand } from "./command.ts";
-import { findCompiler, GPU_FILES } from "./compiler.ts";
-import { cpuFeatures, cpuKey } from "./cpu.ts";
-import { HOW_TO_GET_LIBTORCH, SetupError } from "./errors.ts";
-import { takeFacts } from "./facts.ts";
-import { walk } from "./files.ts";
-import { findLibtorch } from "./find.ts";
-import { nodeHeaders } from "./headers.ts";
-import { pruneBuilds } from "./prune.ts";
-import { buildFolder, PACKAGE_ROOT, type Stamp, stampPath, writeStamp } from "./stamp.ts";
-import { availableThreads } from "./threads.ts";
+import { pruneBuilds } from "./cache/prune.ts";
+import { buildAddon } from "./compile/build.ts";
+import { findCompiler, GPU_FILES } from "./compile/compiler.ts";
+import { findLibtorch } from "./libtorch/find.ts";
+import { COMPILER_PACKAGES, installPackages, LIBTORCH_PACKAGES } from "./machine/apt.ts";
+import { cpuFeatures, cpuKey } from "./machine/cpu.ts";
+import { nodeHeaders } from "./machine/node-headers.ts";
+import { availableThreads } from "./machine/threads.ts";
+import { takeFacts } from "./stamp/facts.ts";
+import { buildFolder, PACKAGE_ROOT, type Stamp, stampPath, writeStamp } from "./stamp/stamp.ts";
+import { type Run, runCommand } from "./support/command.ts";
+import { HOW_TO_GET_LIBTORCH, SetupError } from "./support/errors.ts";
+import { walk } from "./support/files.ts";
 
 export interface SetupOptions {
   readonly root?: string;

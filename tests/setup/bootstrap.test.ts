@@ -16,13 +16,13 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type CommandResult, runCommand } from "../../src/setup/command.ts";
-import { PACKAGE_ROOT } from "../../src/setup/stamp.ts";
+import { PACKAGE_ROOT } from "../../src/setup/stamp/stamp.ts";
+import { type CommandResult, runCommand } from "../../src/setup/support/command.ts";
 import { temporaryFolder, writeFiles } from "./fakes.ts";
 
 const STAND_IN = `
-import { takeFacts } from "${PACKAGE_ROOT}src/setup/facts.ts";
-import { stampPath, writeStamp } from "${PACKAGE_ROOT}src/setup/stamp.ts";
+import { takeFacts } from "${PACKAGE_ROOT}src/setup/stamp/facts.ts";
+import { stampPath, writeStamp } from "${PACKAGE_ROOT}src/setup/stamp/stamp.ts";
 const root = process.cwd();
 const files = [root + "/native", root + "/native/a.cc", root + "/native/a.cc/nothing"];
 writeStamp(stampPath(root, process.env.OPENMANUS_LIBTORCH), {

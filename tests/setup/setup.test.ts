@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Run, runCommand } from "../../src/setup/command.ts";
 import { setUp } from "../../src/setup/setup.ts";
-import { locateAddon } from "../../src/setup/stamp.ts";
+import { locateAddon } from "../../src/setup/stamp/stamp.ts";
+import { type Run, runCommand } from "../../src/setup/support/command.ts";
 import { fakeLibtorch, fakeRun, temporaryFolder, writeFiles } from "./fakes.ts";
 
 const COMPILER = `#!/bin/sh

@@ -9,11 +9,11 @@
 
 import { mkdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
-import { BuildLog, describeTarget } from "./buildlog.ts";
-import type { Run } from "./command.ts";
+import type { Run } from "../support/command.ts";
+import { hashOf, isFile, temporaryName } from "../support/files.ts";
+import { BuildLog, describeTarget } from "./build-log.ts";
 import { type Compiler, compileOptions, linkOptions, type Target } from "./compiler.ts";
 import { warnings } from "./diagnosis.ts";
-import { hashOf, isFile, temporaryName } from "./files.ts";
 import { forEachInParallel } from "./parallel.ts";
 import { precompiledHeader } from "./precompiled.ts";
 import { listSources, readSource, type Source } from "./sources.ts";

@@ -2,11 +2,11 @@
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runCommand } from "../../src/setup/command.ts";
-import { compileOptions, findCompiler, linkOptions } from "../../src/setup/compiler.ts";
-import { firstError, warnings } from "../../src/setup/diagnosis.ts";
-import type { Libtorch } from "../../src/setup/libtorch.ts";
-import { temporaryFolder, writeFiles } from "./fakes.ts";
+import { compileOptions, findCompiler, linkOptions } from "../../../src/setup/compile/compiler.ts";
+import { firstError, warnings } from "../../../src/setup/compile/diagnosis.ts";
+import type { Libtorch } from "../../../src/setup/libtorch/libtorch.ts";
+import { runCommand } from "../../../src/setup/support/command.ts";
+import { temporaryFolder, writeFiles } from "../fakes.ts";
 
 const libtorch: Libtorch = {
   origin: "python",

@@ -4,8 +4,8 @@
 
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { SetupError } from "./errors.ts";
-import { hashOf, isFile, walk } from "./files.ts";
+import { SetupError } from "../support/errors.ts";
+import { hashOf, isFile, walk } from "../support/files.ts";
 
 export interface Source {
   readonly path: string;

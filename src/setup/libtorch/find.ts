@@ -3,9 +3,9 @@
  */
 
 import { join, resolve } from "node:path";
-import { type Run, runCommand } from "./command.ts";
-import { SetupError } from "./errors.ts";
-import { isFile } from "./files.ts";
+import { type Run, runCommand } from "../support/command.ts";
+import { SetupError } from "../support/errors.ts";
+import { isFile } from "../support/files.ts";
 import { describeLibtorch, type Libtorch } from "./libtorch.ts";
 import { findPythonTorch } from "./python.ts";
 

@@ -3,8 +3,8 @@
  */
 
 import { delimiter, dirname, join } from "node:path";
-import type { Run } from "./command.ts";
-import { isFile } from "./files.ts";
+import type { Run } from "../support/command.ts";
+import { isFile } from "../support/files.ts";
 
 export interface PythonTorch {
   readonly python: string;

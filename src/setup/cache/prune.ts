@@ -4,7 +4,7 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { isFile, namesIn, statusOf } from "./files.ts";
+import { isFile, namesIn, statusOf } from "../support/files.ts";
 
 const KEPT_OBJECTS = 200;
 const KEPT_ADDONS = 12;

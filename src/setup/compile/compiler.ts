@@ -3,10 +3,10 @@
  */
 
 import { delimiter, join } from "node:path";
-import type { Run } from "./command.ts";
-import { SetupError } from "./errors.ts";
-import { isFile } from "./files.ts";
-import type { Libtorch } from "./libtorch.ts";
+import type { Libtorch } from "../libtorch/libtorch.ts";
+import type { Run } from "../support/command.ts";
+import { SetupError } from "../support/errors.ts";
+import { isFile } from "../support/files.ts";
 
 export interface Compiler {
   readonly path: string;

@@ -1,8 +1,8 @@
 /** @file Installing packages with a make-believe apt. */
 
 import { describe, expect, it } from "vitest";
-import { installPackages } from "../../src/setup/apt.ts";
-import { type FakeRun, fakeRun } from "./fakes.ts";
+import { installPackages } from "../../../src/setup/machine/apt.ts";
+import { type FakeRun, fakeRun } from "../fakes.ts";
 
 const KNOWN = { stdout: "libtorch-dev:\n  Installed: (none)\n  Candidate: 1.13.1\n" };
 const UNKNOWN = { stdout: "libtorch-dev:\n  Installed: (none)\n  Candidate: (none)\n" };

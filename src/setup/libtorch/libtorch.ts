@@ -7,8 +7,8 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SetupError } from "./errors.ts";
-import { isFile, isFolder, namesIn, readTextIfThere } from "./files.ts";
+import { SetupError } from "../support/errors.ts";
+import { isFile, isFolder, namesIn, readTextIfThere } from "../support/files.ts";
 
 export interface Libtorch {
   /** Who named it: OPENMANUS_LIBTORCH, a Python that has torch, or the system's packages. */

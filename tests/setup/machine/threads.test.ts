@@ -1,7 +1,7 @@
 /** @file Usable cores under make-believe control groups. */
 
 import { expect, it } from "vitest";
-import { availableThreads } from "../../src/setup/threads.ts";
+import { availableThreads } from "../../../src/setup/machine/threads.ts";
 
 const cores = (available: number, files: Record<string, string>) =>
   availableThreads(available, (path) => files[path]);

@@ -3,11 +3,11 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it, vi } from "vitest";
-import { SetupError } from "../../src/setup/errors.ts";
-import { takeFacts } from "../../src/setup/facts.ts";
-import { describeLibtorch } from "../../src/setup/libtorch.ts";
-import { locateAddon, stampPath, writeStamp } from "../../src/setup/stamp.ts";
-import { fakeLibtorch, temporaryFolder, writeFiles } from "./fakes.ts";
+import { describeLibtorch } from "../../../src/setup/libtorch/libtorch.ts";
+import { takeFacts } from "../../../src/setup/stamp/facts.ts";
+import { locateAddon, stampPath, writeStamp } from "../../../src/setup/stamp/stamp.ts";
+import { SetupError } from "../../../src/setup/support/errors.ts";
+import { fakeLibtorch, temporaryFolder, writeFiles } from "../fakes.ts";
 
 // "undefined" below means no wish, whatever libtorch this suite itself runs with.
 beforeEach(() => vi.stubEnv("OPENMANUS_LIBTORCH", undefined));

@@ -8,8 +8,8 @@
  */
 
 import { delimiter } from "node:path";
-import { cpuFeatures } from "./cpu.ts";
-import { statusOf } from "./files.ts";
+import { cpuFeatures } from "../machine/cpu.ts";
+import { statusOf } from "../support/files.ts";
 
 export interface Facts {
   /** Version of Node. */

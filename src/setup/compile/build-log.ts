@@ -4,9 +4,9 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SetupError } from "../support/errors.ts";
 import type { Target } from "./compiler.ts";
 import { firstError } from "./diagnosis.ts";
-import { SetupError } from "./errors.ts";
 
 /** The full text of one build, for when the short message is not enough. */
 export class BuildLog {

@@ -9,10 +9,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SetupError } from "./errors.ts";
+import type { Libtorch } from "../libtorch/libtorch.ts";
+import { SetupError } from "../support/errors.ts";
+import { hashOf, writeAtomically } from "../support/files.ts";
 import type { Facts } from "./facts.ts";
-import { hashOf, writeAtomically } from "./files.ts";
-import type { Libtorch } from "./libtorch.ts";
 
 export interface Stamp {
   /** Absolute path of openmanus.node. */
@@ -31,8 +31,8 @@ export interface Stamp {
   readonly facts: Facts;
 }
 
-/** The package's folder; the same two steps up from src/setup and from dist/setup. */
-export const PACKAGE_ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** The package's folder; the same three steps up from src/setup/stamp and from dist/setup/stamp. */
+export const PACKAGE_ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 export function buildFolder(root: string = PACKAGE_ROOT): string {
   return join(root, "build/native");

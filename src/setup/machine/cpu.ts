@@ -7,7 +7,7 @@
  */
 
 import { readFileSync } from "node:fs";
-import { hashOf } from "./files.ts";
+import { hashOf } from "../support/files.ts";
 
 export interface CpuFeatures {
   /** Node's name for it: "x64", "arm64", … */

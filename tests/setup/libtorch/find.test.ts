@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findLibtorch } from "../../src/setup/find.ts";
-import { fakeLibtorch, temporaryFolder, writeFiles } from "./fakes.ts";
+import { findLibtorch } from "../../../src/setup/libtorch/find.ts";
+import { fakeLibtorch, temporaryFolder, writeFiles } from "../fakes.ts";
 
 /** A folder with a python3 that answers as a Python with this torch (or none) would. */
 function fakePython(torch: string | null): string {

@@ -1,7 +1,12 @@
 /** @file CPU features and the OpenBLAS kernels they call for. */
 
 import { describe, expect, it } from "vitest";
-import { type CpuFeatures, cpuFeatures, cpuKey, openblasCoreType } from "../../src/setup/cpu.ts";
+import {
+  type CpuFeatures,
+  cpuFeatures,
+  cpuKey,
+  openblasCoreType,
+} from "../../../src/setup/machine/cpu.ts";
 
 const EPYC = `processor\t: 0
 vendor_id\t: AuthenticAMD

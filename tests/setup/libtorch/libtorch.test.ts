@@ -3,9 +3,9 @@
 import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { SetupError } from "../../src/setup/errors.ts";
-import { describeLibtorch } from "../../src/setup/libtorch.ts";
-import { fakeLibtorch, temporaryFolder, writeFiles } from "./fakes.ts";
+import { describeLibtorch } from "../../../src/setup/libtorch/libtorch.ts";
+import { SetupError } from "../../../src/setup/support/errors.ts";
+import { fakeLibtorch, temporaryFolder, writeFiles } from "../fakes.ts";
 
 const multiarch = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
 

@@ -8,9 +8,9 @@
 
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Run } from "./command.ts";
+import type { Run } from "../support/command.ts";
+import { isFile, temporaryName } from "../support/files.ts";
 import type { Compiler } from "./compiler.ts";
-import { isFile, temporaryName } from "./files.ts";
 
 /** With fewer files than this to compile, parsing the header ahead costs more than it saves. */
 const WORTHWHILE = 3;

@@ -11,14 +11,14 @@ import {
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type BuildOptions, buildAddon } from "../../src/setup/build.ts";
-import { type CommandResult, type Run, runCommand } from "../../src/setup/command.ts";
-import { findCompiler } from "../../src/setup/compiler.ts";
-import { findLibtorch } from "../../src/setup/find.ts";
-import { nodeHeaders } from "../../src/setup/headers.ts";
-import { describeLibtorch } from "../../src/setup/libtorch.ts";
-import { pruneBuilds } from "../../src/setup/prune.ts";
-import { fakeLibtorch, temporaryFolder, writeFiles } from "./fakes.ts";
+import { pruneBuilds } from "../../../src/setup/cache/prune.ts";
+import { type BuildOptions, buildAddon } from "../../../src/setup/compile/build.ts";
+import { findCompiler } from "../../../src/setup/compile/compiler.ts";
+import { findLibtorch } from "../../../src/setup/libtorch/find.ts";
+import { describeLibtorch } from "../../../src/setup/libtorch/libtorch.ts";
+import { nodeHeaders } from "../../../src/setup/machine/node-headers.ts";
+import { type CommandResult, type Run, runCommand } from "../../../src/setup/support/command.ts";
+import { fakeLibtorch, temporaryFolder, writeFiles } from "../fakes.ts";
 
 /** Writes its output file, and fails on sources that say so. */
 const COMPILER = `#!/bin/sh

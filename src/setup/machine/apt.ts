@@ -2,8 +2,8 @@
  * @file Installs Debian packages by name, when nothing else gives what set-up needs.
  */
 
-import type { CommandResult, Run } from "./command.ts";
-import { HOW_TO_GET_LIBTORCH, SetupError } from "./errors.ts";
+import type { CommandResult, Run } from "../support/command.ts";
+import { HOW_TO_GET_LIBTORCH, SetupError } from "../support/errors.ts";
 
 /** Without OpenBLAS, apt would take the reference BLAS, which is some forty times slower. */
 export const LIBTORCH_PACKAGES = ["libtorch-dev", "libgloo-dev", "libopenblas0-pthread"];

@@ -4,8 +4,8 @@
 
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { SetupError } from "./errors.ts";
-import { isFile } from "./files.ts";
+import { SetupError } from "../support/errors.ts";
+import { isFile } from "../support/files.ts";
 
 /** Beside the node that runs us (official builds have them), else from the npm package. */
 export function nodeHeaders(nodeBinary: string = process.execPath): string {
