@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../dtypes.h"
-#include "../handles.h"
-#include "../node.h"
+#include "door/dtypes.h"
+#include "door/handles.h"
+#include "door/node.h"
 
 namespace openmanus {
 

@@ -1,6 +1,6 @@
 #include "group.h"
 
-#include "../node.h"
+#include "door/node.h"
 
 namespace openmanus {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "../dtypes.h"
+#include "door/dtypes.h"
 
 namespace openmanus {
 

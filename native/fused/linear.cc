@@ -7,7 +7,7 @@
 
 #include "differentiable.h"
 #include "parallel.h"
-#include "symbol.h"
+#include "runtime/symbol.h"
 
 namespace openmanus::fused {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "node.h"
+#include "door/node.h"
 
 namespace openmanus {
 

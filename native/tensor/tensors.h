@@ -1,7 +1,7 @@
 // Facts about a tensor (shape, dtype, device) and its data in and out.
 #pragma once
 
-#include "node.h"
+#include "door/node.h"
 
 namespace openmanus {
 

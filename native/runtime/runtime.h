@@ -1,7 +1,7 @@
 // What this process computes with: libtorch's version and build, BLAS, threads, devices.
 #pragma once
 
-#include "node.h"
+#include "door/node.h"
 
 namespace openmanus {
 

@@ -10,10 +10,10 @@
 #include <memory>
 #include <mutex>
 
-#include "distributed/collectives.h"
-#include "distributed/group.h"
-#include "distributed/transport.h"
-#include "handles.h"
+#include "collectives.h"
+#include "group.h"
+#include "transport.h"
+#include "door/handles.h"
 
 namespace openmanus {
 

@@ -2,7 +2,7 @@
 // is recorded (grad mode, autocast, anomaly detection).
 #pragma once
 
-#include "node.h"
+#include "door/node.h"
 
 namespace openmanus {
 

@@ -14,8 +14,8 @@
 #include <memory>
 #include <mutex>
 
-#include "dtypes.h"
-#include "handles.h"
+#include "door/dtypes.h"
+#include "door/handles.h"
 
 namespace openmanus {
 

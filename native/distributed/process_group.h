@@ -1,7 +1,7 @@
-// Process groups as JavaScript calls them; what they do is in distributed/.
+// Process groups as JavaScript calls them.
 #pragma once
 
-#include "node.h"
+#include "door/node.h"
 
 namespace openmanus {
 

@@ -7,8 +7,8 @@
 #include <torch/version.h>
 
 #include "anomaly.h"
-#include "dtypes.h"
-#include "handles.h"
+#include "door/dtypes.h"
+#include "door/handles.h"
 
 namespace openmanus {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "anomaly.h"
+#include "autograd/anomaly.h"
 #include "arguments.h"
 #include "dtypes.h"
 #include "handles.h"

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
-#include "handles.h"
+#include "door/handles.h"
 
 namespace openmanus {
 

@@ -1,7 +1,7 @@
 // Random generators with a seed and a state that can be saved.
 #pragma once
 
-#include "node.h"
+#include "door/node.h"
 
 namespace openmanus {
 

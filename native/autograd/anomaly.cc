@@ -5,7 +5,7 @@
 #include <torch/csrc/autograd/anomaly_mode.h>
 #include <torch/version.h>
 
-#include "handles.h"
+#include "door/handles.h"
 
 namespace openmanus {
 
