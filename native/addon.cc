@@ -2,13 +2,13 @@
 #include <c10/util/Logging.h>
 
 #include "autograd/autograd.h"
-#include "runtime/block_cache.h"
+#include "distributed/process_group.h"
 #include "door/door.h"
 #include "door/handles.h"
 #include "door/node.h"
-#include "distributed/process_group.h"
-#include "tensor/random.h"
+#include "runtime/block_cache.h"
 #include "runtime/runtime.h"
+#include "tensor/random.h"
 #include "tensor/tensors.h"
 
 NAPI_MODULE_INIT() {

@@ -33,8 +33,8 @@ struct QuietHandler : c10::WarningHandler {
 using HandlerGuard = c10::WarningUtils::WarningHandlerGuard;
 #else
 struct QuietHandler : c10::WarningHandler {
-  void process(const c10::SourceLocation& place, const std::string& message,
-               const bool verbatim) override {
+  void process(
+      const c10::SourceLocation& place, const std::string& message, const bool verbatim) override {
     if (!isAnomalyTrace(message)) c10::WarningHandler::process(place, message, verbatim);
   }
 };

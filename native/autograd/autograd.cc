@@ -50,11 +50,12 @@ napi_value gradients(const Call& call) {
   const bool allowUnused = toBool(env, call[5], "allowUnused");
   std::vector<at::Tensor> results;
   withoutAnomalyTrace([&] {
-    results = torch::autograd::grad(outputs, inputs, outputGradients, retainGraph, createGraph,
-                                    allowUnused);
+    results = torch::autograd::grad(
+        outputs, inputs, outputGradients, retainGraph, createGraph, allowUnused);
   });
   const napi_value array = newArray(env, results.size());
-  for (size_t i = 0; i < results.size(); ++i) setElement(env, array, i, handleValue(env, results[i]));
+  for (size_t i = 0; i < results.size(); ++i)
+    setElement(env, array, i, handleValue(env, results[i]));
   return array;
 }
 
@@ -91,8 +92,9 @@ napi_value setGradient(const Call& call) {
   const at::Tensor& value = tensorOf(call.env, call[1], "grad");
   if (value.sizes() != tensor.sizes() || value.scalar_type() != tensor.scalar_type() ||
       value.device() != tensor.device())
-    throw ArgumentError("a gradient has the shape, dtype and device of its tensor: expected " +
-                        describeTensor(tensor) + ", got " + describeTensor(value));
+    throw ArgumentError(
+        "a gradient has the shape, dtype and device of its tensor: expected " +
+        describeTensor(tensor) + ", got " + describeTensor(value));
   tensor.mutable_grad() = value;
   return undefinedValue(call.env);
 }
@@ -104,9 +106,7 @@ napi_value setGradMode(const Call& call) {
   return boolValue(call.env, before);
 }
 
-napi_value gradMode(const Call& call) {
-  return boolValue(call.env, at::GradMode::is_enabled());
-}
+napi_value gradMode(const Call& call) { return boolValue(call.env, at::GradMode::is_enabled()); }
 
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
 bool autocastEnabled(at::DeviceType device) { return at::autocast::is_autocast_enabled(device); }
@@ -128,8 +128,9 @@ at::ScalarType autocastDtype(at::DeviceType device) {
 void enableAutocast(at::DeviceType device, bool enabled, at::ScalarType type) {
   if (device == at::kCPU) {
     if (enabled && type != at::kBFloat16)
-      throw ArgumentError("autocast: this libtorch (" TORCH_VERSION
-                          ") casts to bfloat16 only on the CPU, got " + dtypeName(type));
+      throw ArgumentError(
+          "autocast: this libtorch (" TORCH_VERSION ") casts to bfloat16 only on the CPU, got " +
+          dtypeName(type));
     at::autocast::set_autocast_cpu_dtype(type);
     at::autocast::set_cpu_enabled(enabled);
   } else {
@@ -153,8 +154,9 @@ napi_value setAutocast(const Call& call) {
   const napi_value before = newArray(env, 2);
   setElement(env, before, 0, boolValue(env, autocastEnabled(device)));
   setElement(env, before, 1, stringValue(env, dtypeName(autocastDtype(device))));
-  enableAutocast(device, toBool(env, call[1], "autocast"),
-                 dtypeNamed(toString(env, call[2], "autocast dtype")));
+  enableAutocast(
+      device, toBool(env, call[1], "autocast"),
+      dtypeNamed(toString(env, call[2], "autocast dtype")));
   return before;
 }
 

@@ -11,9 +11,9 @@
 #include <mutex>
 
 #include "collectives.h"
+#include "door/handles.h"
 #include "group.h"
 #include "transport.h"
-#include "door/handles.h"
 
 namespace openmanus {
 
@@ -35,16 +35,17 @@ std::shared_ptr<Group> groupOf(const Call& call) {
   const int64_t number = toInteger(call.env, call[0], "group");
   std::lock_guard<std::mutex> lock(groups().mutex);
   const auto found = groups().byNumber.find(number);
-  if (found == groups().byNumber.end())
-    throw ArgumentError("this process group was destroyed");
+  if (found == groups().byNumber.end()) throw ArgumentError("this process group was destroyed");
   return found->second;
 }
 
 // A failure of the group as a JavaScript Error with the facts as properties.
 [[noreturn]] void throwFailure(napi_env env, const GroupFailure& failure) {
   napi_value error;
-  check(env, napi_create_error(env, stringValue(env, "ERR_PROCESS_GROUP"),
-                               stringValue(env, failure.what()), &error));
+  check(
+      env,
+      napi_create_error(
+          env, stringValue(env, "ERR_PROCESS_GROUP"), stringValue(env, failure.what()), &error));
   const std::vector<int>& ranks = failure.verdict.ranks;
   const napi_value list = newArray(env, ranks.size());
   for (size_t i = 0; i < ranks.size(); ++i) setElement(env, list, i, numberValue(env, ranks[i]));
@@ -120,8 +121,9 @@ napi_value createGroup(const Call& call) {
   options.nccl = toString(env, call[6], "backend") == "nccl";
   options.check = toBool(env, call[7], "check");
   if (options.world < 1 || options.rank < 0 || options.rank >= options.world)
-    throw ArgumentError("rank: expected 0 to world - 1, got rank " + std::to_string(options.rank) +
-                        " of a world of " + std::to_string(options.world));
+    throw ArgumentError(
+        "rank: expected 0 to world - 1, got rank " + std::to_string(options.rank) +
+        " of a world of " + std::to_string(options.world));
   endWithLauncher();
   try {
     auto group = std::make_shared<Group>(options);
@@ -153,8 +155,9 @@ napi_value destroyGroup(const Call& call) {
 
 napi_value groupAllReduce(const Call& call) {
   return withGroup(call, [&](Group& group) {
-    allReduce(group, tensorOf(call.env, call[1], "allReduce"),
-              reductionNamed(toString(call.env, call[2], "reduction")));
+    allReduce(
+        group, tensorOf(call.env, call[1], "allReduce"),
+        reductionNamed(toString(call.env, call[2], "reduction")));
     return undefinedValue(call.env);
   });
 }
@@ -174,8 +177,8 @@ napi_value groupAllGather(const Call& call) {
 
 napi_value groupAllGatherUneven(const Call& call) {
   return withGroup(call, [&](Group& group) {
-    return handles(call.env,
-                   allGatherUneven(group, tensorOf(call.env, call[1], "allGatherUneven")));
+    return handles(
+        call.env, allGatherUneven(group, tensorOf(call.env, call[1], "allGatherUneven")));
   });
 }
 
@@ -185,10 +188,10 @@ napi_value groupReduceScatter(const Call& call) {
     const std::vector<int64_t> sizes = isNullish(call.env, call[3])
                                            ? std::vector<int64_t>{}
                                            : toIntegers(call.env, call[3], "sizes");
-    return handleValue(call.env,
-                       reduceScatter(group, tensorOf(call.env, call[1], "reduceScatter"),
-                                     reductionNamed(toString(call.env, call[2], "reduction")),
-                                     sizes));
+    return handleValue(
+        call.env, reduceScatter(
+                      group, tensorOf(call.env, call[1], "reduceScatter"),
+                      reductionNamed(toString(call.env, call[2], "reduction")), sizes));
   });
 }
 
@@ -201,23 +204,26 @@ napi_value groupBarrier(const Call& call) {
 
 napi_value groupSend(const Call& call) {
   return withGroup(call, [&](Group& group) {
-    send(group, tensorOf(call.env, call[1], "send"), toInt(call.env, call[2], "destination"),
-         toInt(call.env, call[3], "tag"));
+    send(
+        group, tensorOf(call.env, call[1], "send"), toInt(call.env, call[2], "destination"),
+        toInt(call.env, call[3], "tag"));
     return undefinedValue(call.env);
   });
 }
 
 napi_value groupReceive(const Call& call) {
   return withGroup(call, [&](Group& group) {
-    return handleValue(call.env, receive(group, toInt(call.env, call[1], "source"),
-                                         toInt(call.env, call[2], "tag")));
+    return handleValue(
+        call.env,
+        receive(group, toInt(call.env, call[1], "source"), toInt(call.env, call[2], "tag")));
   });
 }
 
 napi_value groupReceiveInto(const Call& call) {
   return withGroup(call, [&](Group& group) {
-    receiveInto(group, tensorOf(call.env, call[1], "receive"), toInt(call.env, call[2], "source"),
-                toInt(call.env, call[3], "tag"));
+    receiveInto(
+        group, tensorOf(call.env, call[1], "receive"), toInt(call.env, call[2], "source"),
+        toInt(call.env, call[3], "tag"));
     return undefinedValue(call.env);
   });
 }
@@ -234,8 +240,7 @@ napi_value groupBroadcastBytes(const Call& call) {
 
 napi_value groupAllGatherBytes(const Call& call) {
   return withGroup(call, [&](Group& group) {
-    return handles(call.env,
-                   allGatherBytes(group, tensorOf(call.env, call[1], "allGatherObject")));
+    return handles(call.env, allGatherBytes(group, tensorOf(call.env, call[1], "allGatherObject")));
   });
 }
 

@@ -84,7 +84,8 @@ at::Scalar scalarOf(napi_env env, napi_value value, const Argument& argument) {
       if (isHandle(number)) mismatch(env, value, argument);
       const int64_t integer = static_cast<int64_t>(std::abs(number) < 9e15 ? number : 0);
       // -0 must stay a float, or its sign is lost.
-      const bool integral = static_cast<double>(integer) == number && !(number == 0 && std::signbit(number));
+      const bool integral =
+          static_cast<double>(integer) == number && !(number == 0 && std::signbit(number));
       return integral ? at::Scalar(integer) : at::Scalar(number);
     }
     case napi_boolean:
@@ -213,20 +214,20 @@ c10::IValue convert(napi_env env, napi_value value, const Argument& argument) {
     case ArgumentKind::kString:
       return readString(env, value, argument);
     case ArgumentKind::kIntList:
-      return listOf<int64_t>(env, value, argument,
-                             [&](napi_value v) { return readInt(env, v, argument); });
+      return listOf<int64_t>(
+          env, value, argument, [&](napi_value v) { return readInt(env, v, argument); });
     case ArgumentKind::kFloatList:
-      return listOf<double>(env, value, argument,
-                            [&](napi_value v) { return readFloat(env, v, argument); });
+      return listOf<double>(
+          env, value, argument, [&](napi_value v) { return readFloat(env, v, argument); });
     case ArgumentKind::kBoolList:
-      return listOf<bool>(env, value, argument,
-                          [&](napi_value v) { return readBool(env, v, argument); });
+      return listOf<bool>(
+          env, value, argument, [&](napi_value v) { return readBool(env, v, argument); });
     case ArgumentKind::kScalarList:
-      return listOf<at::Scalar>(env, value, argument,
-                                [&](napi_value v) { return scalarOf(env, v, argument); });
+      return listOf<at::Scalar>(
+          env, value, argument, [&](napi_value v) { return scalarOf(env, v, argument); });
     case ArgumentKind::kStringList:
-      return listOf<std::string>(env, value, argument,
-                                 [&](napi_value v) { return readString(env, v, argument); });
+      return listOf<std::string>(
+          env, value, argument, [&](napi_value v) { return readString(env, v, argument); });
     case ArgumentKind::kDtype:
       return static_cast<int64_t>(dtypeNamed(readString(env, value, argument)));
     case ArgumentKind::kLayout:
@@ -266,8 +267,8 @@ napi_value resultValue(napi_env env, const c10::IValue& value) {
       setElement(env, array, i, resultValue(env, elements[i]));
     return array;
   }
-  throw ArgumentError("the operator returned a " + value.tagKind() +
-                      ", which cannot be passed to JavaScript");
+  throw ArgumentError(
+      "the operator returned a " + value.tagKind() + ", which cannot be passed to JavaScript");
 }
 
 }  // namespace openmanus

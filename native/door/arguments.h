@@ -37,7 +37,7 @@ struct Argument {
   std::string name;
   std::string type;  // as the schema writes it, for error messages
   ArgumentKind kind;
-  bool optional;     // None is allowed
+  bool optional;  // None is allowed
   bool hasDefault;
   bool keywordOnly;
   int64_t listSize;  // N of int[N], where a single number stands for all; else 0

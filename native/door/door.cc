@@ -1,13 +1,13 @@
 #include "door.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 
 #include <algorithm>
 #include <deque>
 
-#include "autograd/anomaly.h"
 #include "arguments.h"
+#include "autograd/anomaly.h"
 #include "dtypes.h"
 #include "handles.h"
 
@@ -42,8 +42,8 @@ napi_value findOperator(const Call& call) {
   const auto found = c10::Dispatcher::singleton().findSchema({name, overload});
   if (!found) return numberValue(call.env, -1);
   Operator entry{overload.empty() ? name : name + "." + overload, *found, {}, {}, false, false};
-  entry.uninitialised = name.find("empty") != std::string::npos ||
-                        name.find("resize") != std::string::npos;
+  entry.uninitialised =
+      name.find("empty") != std::string::npos || name.find("resize") != std::string::npos;
   const auto& schema = found->schema();
   entry.returnsDtype = schema.returns().size() == 1 &&
                        schema.returns()[0].real_type()->kind() == c10::TypeKind::ScalarTypeType;
@@ -100,8 +100,8 @@ napi_value operatorNames(const Call& call) {
   std::vector<std::string> names;
   for (const auto& name : dispatcher.getAllOpNames())
     if (dispatcher.findSchema(name))
-      names.push_back(name.overload_name.empty() ? name.name
-                                                 : name.name + "." + name.overload_name);
+      names.push_back(
+          name.overload_name.empty() ? name.name : name.name + "." + name.overload_name);
   std::sort(names.begin(), names.end());
   const napi_value result = newArray(call.env, names.size());
   for (size_t i = 0; i < names.size(); ++i)
@@ -127,8 +127,9 @@ void pushArguments(const Call& call, const Operator& op, torch::jit::Stack& stac
   size_t given = call.count - 1;
   while (given > op.arguments.size() && typeOf(env, call[given]) == napi_undefined) --given;
   if (given > op.arguments.size())
-    throw ArgumentError(op.name + ": takes " + std::to_string(op.arguments.size()) +
-                        " arguments, got " + std::to_string(given));
+    throw ArgumentError(
+        op.name + ": takes " + std::to_string(op.arguments.size()) + " arguments, got " +
+        std::to_string(given));
   for (size_t i = 0; i < op.arguments.size(); ++i) {
     const Argument& argument = op.arguments[i];
     const napi_value value = call[i + 1];
@@ -142,11 +143,12 @@ void pushArguments(const Call& call, const Operator& op, torch::jit::Stack& stac
         if (type == napi_undefined) throw ArgumentError("missing, expected " + argument.type);
         stack.push_back(convert(env, value, argument));
       } catch (const ArgumentError& error) {
-        throw ArgumentError(op.name + ": argument '" + argument.name + "' (" + ordinal(i) +
-                            "): " + error.what());
+        throw ArgumentError(
+            op.name + ": argument '" + argument.name + "' (" + ordinal(i) + "): " + error.what());
       } catch (const c10::Error& error) {
-        throw ArgumentError(op.name + ": argument '" + argument.name + "' (" + ordinal(i) +
-                            "): " + messageWithoutBacktrace(error));
+        throw ArgumentError(
+            op.name + ": argument '" + argument.name + "' (" + ordinal(i) +
+            "): " + messageWithoutBacktrace(error));
       }
     }
   }

@@ -9,11 +9,16 @@ namespace openmanus {
 namespace {
 
 const std::pair<const char*, c10::ScalarType> kDtypes[] = {
-    {"float32", c10::ScalarType::Float},    {"float64", c10::ScalarType::Double},
-    {"bfloat16", c10::ScalarType::BFloat16}, {"float16", c10::ScalarType::Half},
-    {"int64", c10::ScalarType::Long},       {"int32", c10::ScalarType::Int},
-    {"int16", c10::ScalarType::Short},      {"int8", c10::ScalarType::Char},
-    {"uint8", c10::ScalarType::Byte},       {"bool", c10::ScalarType::Bool},
+    {"float32", c10::ScalarType::Float},
+    {"float64", c10::ScalarType::Double},
+    {"bfloat16", c10::ScalarType::BFloat16},
+    {"float16", c10::ScalarType::Half},
+    {"int64", c10::ScalarType::Long},
+    {"int32", c10::ScalarType::Int},
+    {"int16", c10::ScalarType::Short},
+    {"int8", c10::ScalarType::Char},
+    {"uint8", c10::ScalarType::Byte},
+    {"bool", c10::ScalarType::Bool},
     {"complex64", c10::ScalarType::ComplexFloat},
     {"complex128", c10::ScalarType::ComplexDouble},
 };

@@ -118,8 +118,8 @@ class SlotTable {
 struct Tables {
   SlotTable<at::Tensor> tensors{kTensorTag};
   SlotTable<at::Generator> generators{kGeneratorTag};
-  std::vector<uint64_t> scopeLog;    // handles in order of creation
-  std::vector<size_t> scopeStarts;   // where in the log each open scope begins
+  std::vector<uint64_t> scopeLog;   // handles in order of creation
+  std::vector<size_t> scopeStarts;  // where in the log each open scope begins
 };
 
 // One set per JavaScript thread. Never destroyed at process exit: libtorch's own statics may be gone
@@ -132,8 +132,9 @@ Tables& tables() {
 // A worker thread that ends frees its tensors; the main thread's go with the process.
 void freeTablesWithThread(napi_env env) {
   if (syscall(SYS_gettid) == getpid()) return;
-  check(env, napi_add_env_cleanup_hook(env, [](void* all) { *static_cast<Tables*>(all) = Tables(); },
-                                       &tables()));
+  check(
+      env, napi_add_env_cleanup_hook(
+               env, [](void* all) { *static_cast<Tables*>(all) = Tables(); }, &tables()));
 }
 
 double readNumber(napi_env env, napi_value value) {
@@ -153,8 +154,8 @@ napi_value keep(const Call& call) {
 
 napi_value isLive(const Call& call) {
   const uint64_t bits = bitsOf(readNumber(call.env, call[0]));
-  return boolValue(call.env,
-                   tables().tensors.find(bits) != nullptr || tables().generators.find(bits));
+  return boolValue(
+      call.env, tables().tensors.find(bits) != nullptr || tables().generators.find(bits));
 }
 
 // duplicate(tensor): a second handle to the very tensor, not a view of it.
@@ -164,8 +165,8 @@ napi_value duplicate(const Call& call) {
 
 // How many owners the tensor has: handles, and the graphs that record or saved it.
 napi_value useCount(const Call& call) {
-  return numberValue(call.env,
-                     static_cast<double>(tensorOf(call.env, call[0], "useCount").use_count()));
+  return numberValue(
+      call.env, static_cast<double>(tensorOf(call.env, call[0], "useCount").use_count()));
 }
 
 napi_value beginScope(const Call& call) {
@@ -220,8 +221,9 @@ napi_value liveBytes(const Call& call) {
 // Tells V8 about memory that only its garbage collector can free, so that it collects in time.
 napi_value adjustExternalMemory(const Call& call) {
   int64_t total;
-  check(call.env, napi_adjust_external_memory(
-                      call.env, toInteger(call.env, call[0], "bytes"), &total));
+  check(
+      call.env,
+      napi_adjust_external_memory(call.env, toInteger(call.env, call[0], "bytes"), &total));
   return numberValue(call.env, static_cast<double>(total));
 }
 
@@ -268,8 +270,8 @@ const at::Tensor& tensorOf(napi_env env, napi_value value, const char* what) {
 
 std::vector<at::Tensor> tensorsOf(napi_env env, napi_value array, const char* what) {
   if (!isArray(env, array))
-    throw ArgumentError(std::string(what) + ": expected an array of Tensors, got " +
-                        describe(env, array));
+    throw ArgumentError(
+        std::string(what) + ": expected an array of Tensors, got " + describe(env, array));
   std::vector<at::Tensor> result;
   const size_t length = arrayLength(env, array);
   result.reserve(length);

@@ -37,8 +37,7 @@ napi_value runGuarded(napi_env env, napi_callback_info info, Function body) {
   size_t count = kMaxArguments;
   if (napi_get_cb_info(env, info, &count, arguments, nullptr, nullptr) != napi_ok) return nullptr;
   try {
-    if (count > kMaxArguments)
-      throw ArgumentError("too many arguments: " + std::to_string(count));
+    if (count > kMaxArguments) throw ArgumentError("too many arguments: " + std::to_string(count));
     return body(Call{env, count, arguments});
   } catch (const PendingException&) {
     throwError(env, "ERR_TORCH", "a Node-API call failed");
@@ -148,10 +147,10 @@ napi_value elementAt(napi_env env, napi_value array, size_t index) {
   return result;
 }
 
-static ArgumentError wrongType(napi_env env, napi_value value, const char* what,
-                               const char* expected) {
-  return ArgumentError(std::string(what) + ": expected " + expected + ", got " +
-                       describe(env, value));
+static ArgumentError wrongType(
+    napi_env env, napi_value value, const char* what, const char* expected) {
+  return ArgumentError(
+      std::string(what) + ": expected " + expected + ", got " + describe(env, value));
 }
 
 bool toBool(napi_env env, napi_value value, const char* what) {

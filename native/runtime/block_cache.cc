@@ -94,7 +94,8 @@ class BlockCache {
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) return nullptr;
 #if defined(MADV_HUGEPAGE)
-    if (bytes % kHugePage == 0) madvise(data, bytes, MADV_HUGEPAGE);  // fewer pages to clear and find
+    if (bytes % kHugePage == 0)
+      madvise(data, bytes, MADV_HUGEPAGE);  // fewer pages to clear and find
 #endif
     return data;
   }

@@ -18,8 +18,9 @@ uint64_t seedOf(napi_env env, napi_value value) {
     return seed;
   }
   const int64_t number = toInteger(env, value, "seed");
-  if (number < 0) throw ArgumentError("seed: expected an integer from 0 to 2^64 - 1, got " +
-                                      std::to_string(number));
+  if (number < 0)
+    throw ArgumentError(
+        "seed: expected an integer from 0 to 2^64 - 1, got " + std::to_string(number));
   return static_cast<uint64_t>(number);
 }
 
@@ -60,9 +61,8 @@ void seedWhole(at::Generator& generator, uint64_t seed) {
 napi_value newGenerator(const Call& call) {
   const c10::Device device(toString(call.env, call[0], "device"));
   const uint64_t seed = seedOf(call.env, call[1]);
-  at::Generator generator = device.is_cpu()
-                                ? at::detail::createCPUGenerator()
-                                : at::globalContext().defaultGenerator(device).clone();
+  at::Generator generator = device.is_cpu() ? at::detail::createCPUGenerator()
+                                            : at::globalContext().defaultGenerator(device).clone();
   seedWhole(generator, seed);
   return generatorValue(call.env, std::move(generator));
 }

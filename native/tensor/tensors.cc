@@ -56,16 +56,17 @@ napi_value isContiguous(const Call& call) {
 napi_value sharesStorage(const Call& call) {
   const at::Tensor& a = tensorOf(call.env, call[0], "sharesStorage");
   const at::Tensor& b = tensorOf(call.env, call[1], "sharesStorage");
-  return boolValue(call.env, a.has_storage() && b.has_storage() &&
-                                 a.storage().unsafeGetStorageImpl() ==
-                                     b.storage().unsafeGetStorageImpl());
+  return boolValue(
+      call.env, a.has_storage() && b.has_storage() &&
+                    a.storage().unsafeGetStorageImpl() == b.storage().unsafeGetStorageImpl());
 }
 
 int64_t bytesNeeded(const std::vector<int64_t>& shape, int64_t elementSize) {
   int64_t result = elementSize;
   for (const int64_t size : shape) {
     if (size < 0) throw ArgumentError("a shape has no negative sizes");
-    if (__builtin_mul_overflow(result, size, &result)) throw ArgumentError("the shape is too large");
+    if (__builtin_mul_overflow(result, size, &result))
+      throw ArgumentError("the shape is too large");
   }
   return result;
 }
@@ -124,9 +125,9 @@ napi_value fromBuffer(const Call& call) {
   const int64_t needed = bytesNeeded(sizes, elementSize);
   if (offset < 0 || offset > static_cast<int64_t>(bytes.length) ||
       needed > static_cast<int64_t>(bytes.length) - offset)
-    throw ArgumentError("data: the shape needs " + std::to_string(needed) + " bytes at offset " +
-                        std::to_string(offset) + ", the buffer has " +
-                        std::to_string(bytes.length));
+    throw ArgumentError(
+        "data: the shape needs " + std::to_string(needed) + " bytes at offset " +
+        std::to_string(offset) + ", the buffer has " + std::to_string(bytes.length));
   char* start = static_cast<char*>(bytes.data) + offset;
   if (!share) {
     at::Tensor copy = at::empty(sizes, at::TensorOptions().dtype(type));
@@ -137,13 +138,14 @@ napi_value fromBuffer(const Call& call) {
     throw ArgumentError("data: the offset is not aligned to the element size");
   napi_ref reference;
   check(env, napi_create_reference(env, call[0], 1, &reference));
-  return handleValue(env, at::from_blob(
-                              start, sizes,
-                              [reference, dropped = droppedReferences()](void*) {
-                                std::lock_guard<std::mutex> lock(dropped->mutex);
-                                dropped->references.push_back(reference);
-                              },
-                              at::TensorOptions().dtype(type)));
+  return handleValue(
+      env, at::from_blob(
+               start, sizes,
+               [reference, dropped = droppedReferences()](void*) {
+                 std::lock_guard<std::mutex> lock(dropped->mutex);
+                 dropped->references.push_back(reference);
+               },
+               at::TensorOptions().dtype(type)));
 }
 
 // mapFile(path, mode): the file's bytes as a uint8 tensor, without reading them. "private": writes
@@ -170,17 +172,17 @@ napi_value mapFile(const Call& call) {
     return handleValue(call.env, at::empty({0}, at::TensorOptions().dtype(at::kByte)));
   }
   // Private maps are writable (copy on write), so that an in-place operator cannot fault.
-  void* data = mmap(nullptr, length, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE,
-                    file, 0);
+  void* data =
+      mmap(nullptr, length, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE, file, 0);
   const int problem = errno;
   close(file);
   errno = problem;
   if (data == MAP_FAILED) fail("cannot map");
-  return handleValue(call.env,
-                     at::from_blob(
-                         data, {static_cast<int64_t>(length)},
-                         [length](void* start) { munmap(start, length); },
-                         at::TensorOptions().dtype(at::kByte)));
+  return handleValue(
+      call.env,
+      at::from_blob(
+          data, {static_cast<int64_t>(length)}, [length](void* start) { munmap(start, length); },
+          at::TensorOptions().dtype(at::kByte)));
 }
 
 // The typed array type that holds a dtype's values, and the dtype its bytes have. Half-precision
@@ -205,7 +207,8 @@ std::pair<napi_typedarray_type, at::ScalarType> arrayTypeFor(at::ScalarType type
     case at::kBool:
       return {napi_uint8_array, at::kByte};
     default:
-      throw ArgumentError("values of dtype " + dtypeName(type) + " cannot be read as a typed array");
+      throw ArgumentError(
+          "values of dtype " + dtypeName(type) + " cannot be read as a typed array");
   }
 }
 
@@ -239,11 +242,12 @@ napi_value shareValues(const Call& call) {
   const at::Tensor& tensor = tensorOf(env, call[0], "data");
   const auto [arrayType, type] = arrayTypeFor(tensor.scalar_type());
   if (!tensor.device().is_cpu() || !tensor.is_contiguous())
-    throw ArgumentError("only a contiguous tensor on the CPU shares its memory, got " +
-                        describeTensor(tensor));
+    throw ArgumentError(
+        "only a contiguous tensor on the CPU shares its memory, got " + describeTensor(tensor));
   if (c10::elementSize(type) != c10::elementSize(tensor.scalar_type()))
-    throw ArgumentError("values of dtype " + dtypeName(tensor.scalar_type()) +
-                        " have no typed array of their own; read a copy");
+    throw ArgumentError(
+        "values of dtype " + dtypeName(tensor.scalar_type()) +
+        " have no typed array of their own; read a copy");
   if (tensor.numel() == 0) return readValues(call);
   auto* owner = new at::Tensor(tensor);
   napi_value buffer;
@@ -267,9 +271,10 @@ napi_value readNumbers(const Call& call) {
     const int64_t* data = values.data_ptr<int64_t>();
     for (int64_t i = 0; i < values.numel(); ++i)
       if (data[i] > 9007199254740991 || data[i] < -9007199254740991)
-        throw ArgumentError("element " + std::to_string(i) + " is " + std::to_string(data[i]) +
-                            ", which a JavaScript number cannot hold exactly; read it with "
-                            "toTypedArray() as a BigInt64Array");
+        throw ArgumentError(
+            "element " + std::to_string(i) + " is " + std::to_string(data[i]) +
+            ", which a JavaScript number cannot hold exactly; read it with "
+            "toTypedArray() as a BigInt64Array");
   }
   const at::Tensor values = plain(tensor, at::kDouble);
   void* data = nullptr;
