@@ -3,6 +3,7 @@
  */
 
 export type { Libtorch } from "./libtorch/libtorch.ts";
+export { userCache } from "./cache/folder.ts";
 export { type CpuFeatures, cpuFeatures, openblasCoreType } from "./machine/cpu.ts";
 export { availableThreads } from "./machine/threads.ts";
 export { locateAddon, type Stamp } from "./stamp/stamp.ts";

@@ -1,5 +1,5 @@
 /**
- * @file `npm run setup`: runs the set-up and prints what it does. bin/bootstrap.mjs starts it, with
+ * @file `npm run setup` and `openmanus-rl setup`: runs the set-up and prints what it does. bin/bootstrap.mjs starts it, with
  * the lock held, when something may have changed since the last time.
  */
 

@@ -16,16 +16,16 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { PACKAGE_ROOT } from "../../src/setup/stamp/stamp.ts";
+import { PACKAGE_ROOT } from "../../src/setup/support/package.ts";
 import { type CommandResult, runCommand } from "../../src/setup/support/command.ts";
 import { temporaryFolder, writeFiles } from "./fakes.ts";
 
 const STAND_IN = `
 import { takeFacts } from "${PACKAGE_ROOT}src/setup/stamp/facts.ts";
-import { stampPath, writeStamp } from "${PACKAGE_ROOT}src/setup/stamp/stamp.ts";
+import { writeStamp } from "${PACKAGE_ROOT}src/setup/stamp/stamp.ts";
 const root = process.cwd();
 const files = [root + "/native", root + "/native/a.cc", root + "/native/a.cc/nothing"];
-writeStamp(stampPath(root, process.env.OPENMANUS_LIBTORCH), {
+writeStamp(root, process.env, {
   addon: root + "/native/a.cc",
   libtorch: { version: "9.9.9", origin: "system" },
   facts: takeFacts(files),

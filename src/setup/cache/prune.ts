@@ -1,15 +1,19 @@
 /**
- * @file Removes builds that nobody has used for a long time, so that build/ does not grow for ever.
+ * @file Removes builds that nobody has used for a long time, so that the cache does not grow for ever.
+ * Called with the lock held (lock.ts): nobody else is about to link what is removed here.
  */
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { isFile, namesIn, statusOf } from "../support/files.ts";
+import { isFile, namesIn, statusOf, walk } from "../support/files.ts";
 
-const KEPT_OBJECTS = 200;
-const KEPT_ADDONS = 12;
+/** Of some fifteen builds, 0.1 MB each. */
+const KEPT_OBJECTS = 600;
+/** 2 MB each. One that is in use counts as used whenever a process loads it. */
+const KEPT_ADDONS = 24;
 /** They are big: some 300 MB each. */
 const KEPT_PRECOMPILED = 2;
+const KEPT_STAMPS = 100;
 const HOUR = 3_600_000;
 
 /** Keeps the most recently used objects and addons, and clears what killed set-ups left behind. */
@@ -28,7 +32,9 @@ export function pruneBuilds(folder: string, inUse: string): void {
   for (const path of oldest(addons, KEPT_ADDONS)) {
     rmSync(join(path, ".."), { recursive: true, force: true });
   }
-  for (const path of objects) {
+  const stamps = namesIn(join(folder, "stamps")).map((name) => join(folder, "stamps", name));
+  for (const path of oldest(stamps, KEPT_STAMPS)) rmSync(path, { force: true });
+  for (const path of walk(folder).files) {
     const abandoned = path.endsWith(".temporary") && Date.now() - usedAt(path) > HOUR;
     if (abandoned) rmSync(path, { force: true });
   }

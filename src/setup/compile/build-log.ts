@@ -5,6 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SetupError } from "../support/errors.ts";
+import { SETUP_COMMAND } from "../support/package.ts";
 import type { Target } from "./compiler.ts";
 import { firstError } from "./diagnosis.ts";
 
@@ -13,9 +14,9 @@ export class BuildLog {
   readonly path: string;
   #text: string;
 
-  constructor(path: string, version: string) {
+  constructor(path: string, version: string, folder: string) {
     this.path = path;
-    this.#text = `${new Date().toISOString()} libtorch ${version}\n`;
+    this.#text = `${new Date().toISOString()} libtorch ${version}, in ${folder}\n`;
   }
 
   add(command: string, args: readonly string[], output: string): void {
@@ -31,7 +32,7 @@ export class BuildLog {
         `Built against ${describeTarget(target)} in ${target.libtorch.root}. ` +
         "If you changed native/, correct it there. If you did not, this libtorch may be one that " +
         "native/ does not know yet: choose another with OPENMANUS_LIBTORCH (a folder, or system).\n" +
-        `Then run: npm run setup. The full log: ${this.path}`,
+        `Then run: ${SETUP_COMMAND}. The full log: ${this.path}`,
     );
   }
 }

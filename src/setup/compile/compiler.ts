@@ -2,7 +2,7 @@
  * @file Which C++ compiler builds native/, and with which options.
  */
 
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import type { Libtorch } from "../libtorch/libtorch.ts";
 import type { Run } from "../support/command.ts";
 import { SetupError } from "../support/errors.ts";
@@ -45,7 +45,7 @@ export interface Target {
   readonly libtorch: Libtorch;
   /** The folder of node_api.h. */
   readonly nodeHeaders: string;
-  /** The folder whose sources are compiled; includes are written relative to it. */
+  /** The folder whose sources are compiled, from the folder around it; includes are relative to it. */
   readonly sources: string;
   /** Whether CUDA's libraries are linked: a CUDA build of libtorch on a machine with a GPU. */
   readonly linkCuda: boolean;
@@ -74,7 +74,7 @@ export function compileOptions(target: Target): string[] {
     `-DNAPI_VERSION=${NODE_API_VERSION}`,
     ...(gloo ? ["-DUSE_C10D_GLOO"] : []),
     ...(target.linkCuda ? ["-DOPENMANUS_CUDA"] : []),
-    `-I${target.sources}`,
+    `-I${basename(target.sources)}`,
     // As system headers, so that their warnings are not ours. /usr/include is searched anyway, and
     // naming it would break the compiler's own #include_next.
     ...[...libtorch.includeDirs, target.nodeHeaders]

@@ -2,14 +2,14 @@
  * @file libtorch's headers, parsed once for all the files that include them.
  *
  * <ATen/ATen.h> alone takes the compiler some six seconds, more than most of our files take after
- * it. g++ can keep the parsed form (some 300 MB, below build/); a compiler of another make does
+ * it. g++ can keep the parsed form (some 300 MB); a compiler of another make does
  * without. Only sources that include that header anyway get it, so what they mean stays the same.
  */
 
-import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Run } from "../support/command.ts";
-import { isFile, temporaryName } from "../support/files.ts";
+import { isFile, markUsed, temporaryName } from "../support/files.ts";
 import type { Compiler } from "./compiler.ts";
 
 /** With fewer files than this to compile, parsing the header ahead costs more than it saves. */
@@ -21,6 +21,8 @@ export interface PrecompiledOptions {
   readonly compile: readonly string[];
   /** Where it is kept, named by everything it depends on. */
   readonly folder: string;
+  /** Where the compilation runs. */
+  readonly runIn: string;
   /** How many files are about to use it. */
   readonly users: number;
   readonly run: Run;
@@ -33,7 +35,7 @@ export async function precompiledHeader(options: PrecompiledOptions): Promise<st
   const header = join(folder, "libtorch.h");
   const precompiled = `${header}.gch`;
   if (isFile(precompiled)) {
-    utimesSync(precompiled, new Date(), new Date());
+    markUsed(precompiled);
     return ["-include", header];
   }
   if (users < WORTHWHILE || !/g\+\+|gcc/i.test(compiler.version)) return [];
@@ -42,7 +44,7 @@ export async function precompiledHeader(options: PrecompiledOptions): Promise<st
   writeFileSync(header, "#include <ATen/ATen.h>\n");
   const temporary = temporaryName(precompiled);
   const args = [...compile, "-x", "c++-header", header, "-o", temporary];
-  const { status } = await run(compiler.path, args, { signal });
+  const { status } = await run(compiler.path, args, { signal, folder: options.runIn });
   // If libtorch's headers do not compile, the first source that includes them says why.
   if (status !== 0 || !isFile(temporary)) {
     rmSync(temporary, { force: true });

@@ -3,7 +3,7 @@
  */
 
 import { readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { SetupError } from "../support/errors.ts";
 import { hashOf, isFile, walk } from "../support/files.ts";
 
@@ -11,6 +11,11 @@ export interface Source {
   readonly path: string;
   /** Relative to the sources' folder, for messages. */
   readonly name: string;
+  /**
+   * The same with that folder's name before it: what the compiler is given, in the folder around it.
+   * __FILE__ and the compiler's messages then say "native/…" wherever the checkout lies.
+   */
+  readonly argument: string;
   /** Changes when the file or any of our headers that it includes changes. */
   readonly hash: string;
   /** Whether it includes all of ATen, itself or through our headers. */
@@ -30,6 +35,7 @@ export function readSource(path: string, folder: string): Source {
   return {
     path,
     name: relative(folder, path),
+    argument: join(basename(folder), relative(folder, path)),
     hash: hashOf(...texts),
     includesAten: texts.some((text) => /^[ \t]*#[ \t]*include[ \t]*<ATen\/ATen\.h>/m.test(text)),
   };

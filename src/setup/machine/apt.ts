@@ -4,6 +4,7 @@
 
 import type { CommandResult, Run } from "../support/command.ts";
 import { HOW_TO_GET_LIBTORCH, SetupError } from "../support/errors.ts";
+import { SETUP_COMMAND } from "../support/package.ts";
 
 /** Without OpenBLAS, apt would take the reference BLAS, which is some forty times slower. */
 export const LIBTORCH_PACKAGES = ["libtorch-dev", "libgloo-dev", "libopenblas0-pthread"];
@@ -31,7 +32,7 @@ export async function installPackages(names: readonly string[], machine: AptMach
     throw new SetupError(
       `Missing: ${list}. Installing it needs root, and sudo asks for a password here. Type:\n` +
         `  sudo apt-get update && sudo apt-get install --no-install-recommends ${list}\n` +
-        "Then run: npm run setup",
+        `Then run: ${SETUP_COMMAND}`,
     );
   }
   const apt = (...args: string[]): Promise<CommandResult> => {

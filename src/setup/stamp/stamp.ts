@@ -1,17 +1,19 @@
 /**
  * @file The note that set-up leaves: which addon to load, and what it was built for.
  *
- * build/native/current.json is for the libtorch that is found without asking; with
+ * build/native/current.json in the package is for the libtorch that is found without asking; with
  * OPENMANUS_LIBTORCH set, each value has a file of its own, so that programs with different wishes
- * run side by side from one checkout.
+ * run side by side from one checkout. Where the package may not be written to (installed by root for
+ * everyone), each user's note lies in that user's cache.
  */
 
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { nativeCache, packageBuilds, type Variables } from "../cache/folder.ts";
 import type { Libtorch } from "../libtorch/libtorch.ts";
 import { SetupError } from "../support/errors.ts";
-import { hashOf, writeAtomically } from "../support/files.ts";
+import { hashOf, markUsed, readTextIfThere, statusOf, writeAtomically } from "../support/files.ts";
+import { PACKAGE_ROOT, SETUP_COMMAND } from "../support/package.ts";
 import type { Facts } from "./facts.ts";
 
 export interface Stamp {
@@ -31,41 +33,66 @@ export interface Stamp {
   readonly facts: Facts;
 }
 
-/** The package's folder; the same three steps up from src/setup/stamp and from dist/setup/stamp. */
-export const PACKAGE_ROOT = fileURLToPath(new URL("../../..", import.meta.url));
-
-export function buildFolder(root: string = PACKAGE_ROOT): string {
-  return join(root, "build/native");
-}
-
 /** bin/bootstrap.mjs knows this rule as well. */
 export function stampPath(root: string, wish: string | undefined): string {
-  return join(buildFolder(root), wish ? `current-${hashOf(wish)}.json` : "current.json");
+  return join(packageBuilds(root), wish ? `current-${hashOf(wish)}.json` : "current.json");
 }
 
-export function writeStamp(path: string, stamp: Stamp): void {
+/** By the manifest, because an update puts another version where the old one lay. */
+function cachedStampPath(root: string, environment: Variables): string {
+  const manifest = readTextIfThere(join(root, "package.json")) ?? "";
+  const key = hashOf(root, manifest, environment.OPENMANUS_LIBTORCH ?? "");
+  return join(nativeCache(environment), "stamps", `${key}.json`);
+}
+
+export function writeStamp(root: string, environment: Variables, stamp: Stamp): void {
+  const own = stampPath(root, environment.OPENMANUS_LIBTORCH);
+  const path = mayWriteTo(dirname(own)) ? own : cachedStampPath(root, environment);
   writeAtomically(path, `${JSON.stringify(stamp, null, 2)}\n`);
+}
+
+function mayWriteTo(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The addon to load and the libtorch behind it, as set-up left them; throws when it did not run. */
 export function locateAddon(
   root: string = PACKAGE_ROOT,
-  wish: string | undefined = process.env.OPENMANUS_LIBTORCH,
+  environment: Variables = process.env,
 ): Stamp {
-  const path = stampPath(root, wish);
-  const forWish = wish ? ` for OPENMANUS_LIBTORCH=${wish}` : "";
-  let stamp: Stamp;
-  try {
-    stamp = JSON.parse(readFileSync(path, "utf8")) as Stamp;
-  } catch {
+  // Another user's addon, which we may not read, is none: then our own note counts.
+  const own = stampPath(root, environment.OPENMANUS_LIBTORCH);
+  const stamp = readStamp(own, root) ?? readStamp(cachedStampPath(root, environment), root);
+  if (stamp === undefined) {
+    const wish = environment.OPENMANUS_LIBTORCH;
+    const forWish = wish ? ` for OPENMANUS_LIBTORCH=${wish}` : "";
     throw new SetupError(
-      `The native addon has not been built${forWish} (no readable ${path}). Run: npm run setup`,
+      `the native addon has not been built here${forWish}. Run: ${SETUP_COMMAND}`,
     );
   }
-  if (!existsSync(stamp.addon)) {
-    throw new SetupError(
-      `The native addon${forWish} is gone: ${path} names ${stamp.addon}. Run: npm run setup`,
-    );
-  }
+  markUsed(stamp.addon);
   return stamp;
+}
+
+/** Undefined when there is none, when its addon is gone, and when a stranger could have put it there. */
+function readStamp(path: string, root: string): Stamp | undefined {
+  try {
+    const stamp = JSON.parse(readFileSync(path, "utf8")) as Stamp;
+    const trusted = [path, stamp.addon].every((file) => isTrusted(dirname(file), root));
+    return trusted && existsSync(stamp.addon) ? stamp : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the folder is ours, root's, or of whoever owns the package, whose code runs anyway. */
+function isTrusted(folder: string, root: string): boolean {
+  const owner = statusOf(folder)?.uid;
+  return [process.geteuid?.() ?? owner, 0, statusOf(root)?.uid].includes(owner);
 }

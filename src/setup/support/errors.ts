@@ -5,6 +5,8 @@
  * do) and is printed without a stack; any other error is a bug of ours and keeps its stack.
  */
 
+import { SETUP_COMMAND } from "./package.ts";
+
 export class SetupError extends Error {
   override name = "SetupError";
 }
@@ -15,5 +17,5 @@ export const HOW_TO_GET_LIBTORCH = [
   "  Debian:   apt-get install --no-install-recommends libtorch-dev libgloo-dev libopenblas0-pthread",
   "  Python:   pip install torch            (in an active virtual environment, or any python3 on the PATH)",
   "  By hand:  unpack a libtorch from https://pytorch.org and set OPENMANUS_LIBTORCH to its folder",
-  "Then run: npm run setup",
+  `Then run: ${SETUP_COMMAND}`,
 ].join("\n");

@@ -10,6 +10,7 @@ import {
   renameSync,
   type Stats,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -69,6 +70,16 @@ export function writeAtomically(path: string, text: string): void {
   const temporary = temporaryName(path);
   writeFileSync(temporary, text);
   renameSync(temporary, path);
+}
+
+/** The time of last use is what decides which old builds are removed (cache/prune.ts). */
+export function markUsed(path: string): void {
+  const now = new Date();
+  try {
+    utimesSync(path, now, now);
+  } catch {
+    // Just removed by another set-up, or on a disk that may only be read: no use is noted then.
+  }
 }
 
 /** A name beside `path` (same filesystem, so that rename is atomic) that nobody else uses. */

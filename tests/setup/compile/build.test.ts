@@ -1,6 +1,7 @@
 /** @file What is compiled when, with a make-believe compiler; and once with the real one. */
 
 import {
+  cpSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -125,7 +126,7 @@ describe("buildAddon", () => {
     const { build, options, folder, lines } = workshop();
     const run: Run = async (command, args, runOptions) => {
       const result = await options.run(command, args, runOptions);
-      if (args.includes(join(folder, "native/a.cc"))) {
+      if (args.includes("native/a.cc")) {
         writeFiles(folder, { "native/a.cc": "int edited;" });
       }
       return result;
@@ -135,6 +136,64 @@ describe("buildAddon", () => {
     // The text from before the edit was never compiled, whatever its name promises.
     writeFiles(folder, { "native/a.cc": "int a;" });
     expect((await build()).compiled).toBe(1);
+  });
+
+  it("compiles nothing in a second checkout, wherever that and its node_modules lie", async () => {
+    const { build, options, folder, links } = workshop({
+      "a.cc": '#include "deep/one.h"\n',
+      "deep/one.h": "#include <ATen/ATen.h>\n",
+      "b.cc": "int b;",
+    });
+    const headers = { "node_api.h": "int node;", "js_native_api.h": "int js;" };
+    const first = await build({
+      target: { ...options.target, nodeHeaders: writeFiles(join(folder, "modules"), headers) },
+    });
+    expect(first.compiled).toBe(2);
+
+    const second = temporaryFolder();
+    cpSync(join(folder, "native"), join(second, "native"), { recursive: true });
+    const target = {
+      ...options.target,
+      sources: join(second, "native"),
+      nodeHeaders: writeFiles(join(second, "modules"), headers),
+    };
+    expect(await build({ target })).toEqual({ ...first, compiled: 0 });
+    expect(links).toHaveLength(1);
+
+    // Other headers of Node are another matter, and so is one edited file.
+    writeFiles(second, { "modules/node_api.h": "int other;" });
+    expect((await build({ target })).compiled).toBe(2);
+    writeFiles(second, { "native/b.cc": "int changed;" });
+    expect((await build({ target })).compiled).toBe(1);
+  });
+
+  it("makes the same object from every checkout", async () => {
+    const { libtorch } = await findLibtorch();
+    const compiler = await findCompiler(process.env, runCommand);
+    if (libtorch === undefined || compiler === undefined) throw new Error("set-up has not run");
+    const text = `#include <node_api.h>
+      #include "place.h"
+      NAPI_MODULE_INIT() {
+        napi_value value;
+        napi_create_string_utf8(env, place(__FILE__), NAPI_AUTO_LENGTH, &value);
+        return value;
+      }`;
+    const header =
+      "#include <cstdio>\ninline const char* place(const char* at) { puts(__FILE__); return at; }\n";
+    const objects = [];
+    for (const name of ["one", "another folder"]) {
+      const { build, options, folder } = workshop({});
+      const sources = join(folder, name, "native");
+      writeFiles(sources, { "deep/a.cc": text, "place.h": header });
+      const target = { ...options.target, libtorch, nodeHeaders: nodeHeaders(), sources };
+      const { addon } = await build({ target, compiler, run: runCommand });
+      const made = readdirSync(join(options.folder, "objects"));
+      objects.push([made, made.map((file) => readFileSync(join(options.folder, "objects", file)))]);
+      const program = ["-e", "console.log(require(process.argv[1]))", addon];
+      const { stdout } = await runCommand(process.execPath, program);
+      expect(stdout.split("\n").sort()).toEqual(["", "native/deep/a.cc", "native/place.h"]);
+    }
+    expect(objects[0]).toEqual(objects[1]);
   });
 
   it("rebuilds when the library itself was replaced", async () => {
@@ -147,16 +206,15 @@ describe("buildAddon", () => {
 
   it("shows the compiler's first error, keeps the log, leaves nothing half-written", async () => {
     const { build, folder } = workshop({ "a.cc": "BROKEN", "b.cc": "int b;", "c.cc": "BROKEN" });
-    const source = join(folder, "native/a.cc");
     await expect(build({ jobs: 1 })).rejects.toThrow(
       new RegExp(
-        `^compiling a\\.cc failed:\n  ${source}:1:1: error: expected a better program\n` +
+        "^compiling a\\.cc failed:\n {2}native/a\\.cc:1:1: error: expected a better program\n" +
           "Built against libtorch 2\\.1\\.3 [\\s\\S]*npm run setup\\. The full log: .*build\\.log$",
       ),
     );
-    expect(readFileSync(join(folder, "build/build.log"), "utf8")).toContain(`-c ${source}`);
+    expect(readFileSync(join(folder, "build/build.log"), "utf8")).toContain("-c native/a.cc");
     expect(readdirSync(join(folder, "build/objects"))).toEqual([]);
-    writeFileSync(source, "int a;");
+    writeFileSync(join(folder, "native/a.cc"), "int a;");
     writeFileSync(join(folder, "native/c.cc"), "int c;");
     expect((await build()).compiled).toBe(3);
   });
@@ -241,6 +299,8 @@ describe("buildAddon", () => {
     const [one, two] = await Promise.all([build(), build()]);
     expect(one!.addon).toBe(two!.addon);
     expect(statSync(one!.addon).size).toBe(5);
+    // The second waited for the first, and then had nothing left to compile.
+    expect([one!.compiled, two!.compiled].sort()).toEqual([0, 2]);
   });
 
   it("works with the real compiler and libtorch", async () => {
@@ -283,23 +343,24 @@ describe("nodeHeaders", () => {
 describe("pruneBuilds", () => {
   it("keeps what is in use and what was used last", () => {
     const folder = temporaryFolder();
-    const addons = Array.from({ length: 15 }, (_, index) =>
+    const addons = Array.from({ length: 27 }, (_, index) =>
       join(folder, `${index}/openmanus.node`),
     );
     for (const [index, path] of addons.entries()) {
       writeFiles(folder, { [`${index}/openmanus.node`]: "" });
       utimesSync(path, 1000 + index, 1000 + index);
     }
-    writeFiles(folder, { "build.log": "", "current.json": "", "objects/x.o.1.temporary": "" });
-    utimesSync(join(folder, "objects/x.o.1.temporary"), 1, 1);
+    const abandoned = ["objects/x.o.1.temporary", "precompiled/x/libtorch.h.gch.1.temporary"];
+    writeFiles(folder, { "build.log": "", [abandoned[0]!]: "", [abandoned[1]!]: "" });
+    for (const name of abandoned) utimesSync(join(folder, name), 1, 1);
     pruneBuilds(folder, addons[0]!);
     expect(addons.map((path) => existsSync(path))).toEqual([
       true,
       false,
       false,
-      ...Array(12).fill(true),
+      ...Array(24).fill(true),
     ]);
-    expect(readdirSync(join(folder, "objects"))).toEqual([]);
+    for (const name of abandoned) expect(existsSync(join(folder, name)), name).toBe(false);
     expect(existsSync(join(folder, "build.log"))).toBe(true);
   });
 });

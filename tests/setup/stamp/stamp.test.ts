@@ -1,48 +1,70 @@
 /** @file Finding the addon that set-up left. */
 
-import { rmSync } from "node:fs";
+import { chownSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { describeLibtorch } from "../../../src/setup/libtorch/libtorch.ts";
 import { takeFacts } from "../../../src/setup/stamp/facts.ts";
-import { locateAddon, stampPath, writeStamp } from "../../../src/setup/stamp/stamp.ts";
+import { locateAddon, writeStamp } from "../../../src/setup/stamp/stamp.ts";
 import { SetupError } from "../../../src/setup/support/errors.ts";
 import { fakeLibtorch, temporaryFolder, writeFiles } from "../fakes.ts";
 
-// "undefined" below means no wish, whatever libtorch this suite itself runs with.
-beforeEach(() => vi.stubEnv("OPENMANUS_LIBTORCH", undefined));
-
-function stampFor(root: string) {
-  const addon = join(root, "openmanus.node");
-  writeFiles(root, { "openmanus.node": "" });
+function place() {
+  const root = temporaryFolder();
+  const cache = temporaryFolder();
+  const addon = join(root, "built/openmanus.node");
+  writeFiles(root, { "built/openmanus.node": "" });
   const libtorch = describeLibtorch(fakeLibtorch(join(root, "libtorch")), "environment", []);
-  return {
+  const stamp = {
     ...{ addon, libtorch, linkedCuda: false, nodeAbi: "115", cpu: "x", sourceHash: "y" },
     ...{ compiler: "g++", facts: takeFacts([]) },
   };
+  return { root, addon, stamp, environment: { OPENMANUS_CACHE: cache } };
 }
 
-it("says to run set-up when it has not run", () => {
-  const root = temporaryFolder();
-  expect(() => locateAddon(root, undefined)).toThrow(SetupError);
-  expect(() => locateAddon(root, undefined)).toThrow(/has not been built .*Run: npm run setup/);
+const NOT_BUILT = /^the native addon has not been built here\. Run: npm run setup$/;
+
+it("says in one line to run set-up when it has not run", () => {
+  const { root, environment } = place();
+  expect(() => locateAddon(root, environment)).toThrow(SetupError);
+  expect(() => locateAddon(root, environment)).toThrow(NOT_BUILT);
   writeFiles(root, { "build/native/current.json": "{ half" });
-  expect(() => locateAddon(root, undefined)).toThrow(/Run: npm run setup/);
+  expect(() => locateAddon(root, environment)).toThrow(NOT_BUILT);
 });
 
 it("returns what set-up wrote, and notices when the addon is gone", () => {
-  const root = temporaryFolder();
-  const stamp = stampFor(root);
-  writeStamp(stampPath(root, undefined), stamp);
-  expect(locateAddon(root, undefined)).toEqual(stamp);
+  const { root, environment, stamp } = place();
+  writeStamp(root, environment, stamp);
+  expect(locateAddon(root, environment)).toEqual(stamp);
   rmSync(stamp.addon);
-  expect(() => locateAddon(root, undefined)).toThrow(/is gone: .*Run: npm run setup/);
+  expect(() => locateAddon(root, environment)).toThrow(NOT_BUILT);
 });
 
 it("keeps a stamp for each OPENMANUS_LIBTORCH", () => {
-  const root = temporaryFolder();
-  writeStamp(stampPath(root, "/opt/libtorch"), stampFor(root));
-  expect(locateAddon(root, "/opt/libtorch").addon).toBe(join(root, "openmanus.node"));
-  expect(() => locateAddon(root, undefined)).toThrow(/has not been built/);
-  expect(() => locateAddon(root, "system")).toThrow(/for OPENMANUS_LIBTORCH=system/);
+  const { root, environment, stamp } = place();
+  const wish = (OPENMANUS_LIBTORCH: string) => ({ ...environment, OPENMANUS_LIBTORCH });
+  writeStamp(root, wish("/opt/libtorch"), stamp);
+  expect(locateAddon(root, wish("/opt/libtorch"))).toEqual(stamp);
+  expect(() => locateAddon(root, environment)).toThrow(NOT_BUILT);
+  expect(() => locateAddon(root, wish("system"))).toThrow(/for OPENMANUS_LIBTORCH=system\. Run/);
+});
+
+it("writes it to the user's cache where the package may not be written to, by version", () => {
+  const { root, environment, stamp } = place();
+  // A file where the folder would be: root may write everywhere else.
+  writeFiles(root, { build: "", "package.json": '{ "version": "1.0.0" }' });
+  writeStamp(root, environment, stamp);
+  expect(locateAddon(root, environment)).toEqual(stamp);
+  writeFiles(root, { "package.json": '{ "version": "1.0.1" }' });
+  expect(() => locateAddon(root, environment)).toThrow(NOT_BUILT);
+});
+
+it.runIf(process.getuid?.() === 0)("loads nothing that a stranger could have put there", () => {
+  const { root, environment, stamp } = place();
+  writeStamp(root, environment, stamp);
+  chownSync(join(root, "built"), 12345, 12345);
+  expect(() => locateAddon(root, environment)).toThrow(NOT_BUILT);
+  // Whoever owns the package is no stranger: all its code is theirs.
+  chownSync(root, 12345, 12345);
+  expect(locateAddon(root, environment)).toEqual(stamp);
 });
