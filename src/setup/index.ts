@@ -8,3 +8,4 @@ export { type CpuFeatures, cpuFeatures, openblasCoreType } from "./machine/cpu.t
 export { availableThreads } from "./machine/threads.ts";
 export { locateAddon, type Stamp } from "./stamp/stamp.ts";
 export { SetupError } from "./support/errors.ts";
+export { SETUP_COMMAND } from "./support/package.ts";
