@@ -11,8 +11,8 @@ import { describe, expect, it } from "vitest";
 
 /** In the order in which they may know each other: each one only those before it. */
 const ROOMS = [
-  ...["setup", "torch", "models", "generation", "environments", "agents", "rollout", "rewards"],
-  ...["algorithms", "monitoring", "config", "evaluation", "training", "cli"],
+  ...["spelling", "setup", "torch", "models", "generation", "environments", "agents", "rollout"],
+  ...["rewards", "algorithms", "monitoring", "config", "evaluation", "training", "cli"],
 ];
 
 /**

@@ -25,7 +25,6 @@ export {
   type ToolDefinition,
   type World,
 } from "./environment.ts";
-export { nearest } from "./nearest.ts";
 export {
   checkOptions,
   type Option,

@@ -2,8 +2,9 @@
  * @file The door of the set-up room: where the built addon is, and what the machine offers.
  */
 
-export type { Libtorch } from "./libtorch/libtorch.ts";
 export { userCache } from "./cache/folder.ts";
+export { checkSetup, type SetupCheck } from "./check.ts";
+export type { Libtorch } from "./libtorch/libtorch.ts";
 export { type CpuFeatures, cpuFeatures, openblasCoreType } from "./machine/cpu.ts";
 export { availableThreads } from "./machine/threads.ts";
 export { locateAddon, type Stamp } from "./stamp/stamp.ts";

@@ -16,8 +16,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { PACKAGE_ROOT } from "../../src/setup/support/package.ts";
 import { type CommandResult, runCommand } from "../../src/setup/support/command.ts";
+import { PACKAGE_ROOT } from "../../src/setup/support/package.ts";
 import { temporaryFolder, writeFiles } from "./fakes.ts";
 
 const STAND_IN = `
