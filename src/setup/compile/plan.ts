@@ -66,7 +66,7 @@ export function planBuild({ target, compiler, folder, cpu }: PlanOptions): Plan 
 
 const NODE_API = ["node_api.h", "node_api_types.h", "js_native_api.h", "js_native_api_types.h"];
 
-/** The headers lie in node_modules where this Node brings none. */
+/** By what they say: they lie in the node_modules of some checkout. */
 function contentsOf(nodeHeaders: string): string {
   return hashOf(...NODE_API.map((name) => readTextIfThere(join(nodeHeaders, name)) ?? ""));
 }

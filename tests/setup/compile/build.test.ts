@@ -1,7 +1,6 @@
 /** @file What is compiled when, with a make-believe compiler; and once with the real one. */
 
 import {
-  cpSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -9,62 +8,16 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { pruneBuilds } from "../../../src/setup/cache/prune.ts";
-import { type BuildOptions, buildAddon } from "../../../src/setup/compile/build.ts";
+import type { BuildOptions } from "../../../src/setup/compile/build.ts";
 import { findCompiler } from "../../../src/setup/compile/compiler.ts";
 import { findLibtorch } from "../../../src/setup/libtorch/find.ts";
 import { describeLibtorch } from "../../../src/setup/libtorch/libtorch.ts";
 import { nodeHeaders } from "../../../src/setup/machine/node-headers.ts";
-import { type CommandResult, type Run, runCommand } from "../../../src/setup/support/command.ts";
-import { fakeLibtorch, temporaryFolder, writeFiles } from "../fakes.ts";
-
-/** Writes its output file, and fails on sources that say so. */
-const COMPILER = `#!/bin/sh
-for argument; do
-  case "$previous" in -o) output="$argument" ;; -c) source="$argument" ;; esac
-  previous="$argument"
-done
-if [ -n "$source" ] && grep -q BROKEN "$source"; then
-  echo "half" > "$output"
-  echo "$source:1:1: error: expected a better program" >&2
-  exit 1
-fi
-echo made > "$output"
-`;
-
-function workshop(files: Record<string, string> = { "a.cc": "int a;", "b.cc": "int b;" }) {
-  const folder = temporaryFolder();
-  writeFiles(join(folder, "native"), files);
-  writeFiles(folder, { "g++!": COMPILER });
-  const root = fakeLibtorch(join(folder, "libtorch"));
-  const loads: Partial<CommandResult>[] = [];
-  const links: string[] = [];
-  const lines: string[] = [];
-  const run: Run = (command, args, options) => {
-    if (args.includes("-shared")) links.push(args.join(" "));
-    if (command !== process.execPath) return runCommand(command, args, options);
-    return Promise.resolve({ status: 0, stdout: "", stderr: "", ...loads.shift() });
-  };
-  const options: BuildOptions = {
-    target: {
-      libtorch: describeLibtorch(root, "environment", []),
-      nodeHeaders: "/n",
-      sources: join(folder, "native"),
-      linkCuda: false,
-    },
-    compiler: { path: join(folder, "g++"), version: "g++ 1" },
-    folder: join(folder, "build"),
-    cpu: "cpu",
-    jobs: 2,
-    run,
-    report: (line) => lines.push(line),
-  };
-  const build = (changes: Partial<BuildOptions> = {}) => buildAddon({ ...options, ...changes });
-  return { folder, options, build, loads, links, lines };
-}
+import { type Run, runCommand } from "../../../src/setup/support/command.ts";
+import { fakeLibtorch, writeFiles } from "../fakes.ts";
+import { workshop } from "./workshop.ts";
 
 describe("buildAddon", () => {
   it("builds everything once, then nothing", async () => {
@@ -136,64 +89,6 @@ describe("buildAddon", () => {
     // The text from before the edit was never compiled, whatever its name promises.
     writeFiles(folder, { "native/a.cc": "int a;" });
     expect((await build()).compiled).toBe(1);
-  });
-
-  it("compiles nothing in a second checkout, wherever that and its node_modules lie", async () => {
-    const { build, options, folder, links } = workshop({
-      "a.cc": '#include "deep/one.h"\n',
-      "deep/one.h": "#include <ATen/ATen.h>\n",
-      "b.cc": "int b;",
-    });
-    const headers = { "node_api.h": "int node;", "js_native_api.h": "int js;" };
-    const first = await build({
-      target: { ...options.target, nodeHeaders: writeFiles(join(folder, "modules"), headers) },
-    });
-    expect(first.compiled).toBe(2);
-
-    const second = temporaryFolder();
-    cpSync(join(folder, "native"), join(second, "native"), { recursive: true });
-    const target = {
-      ...options.target,
-      sources: join(second, "native"),
-      nodeHeaders: writeFiles(join(second, "modules"), headers),
-    };
-    expect(await build({ target })).toEqual({ ...first, compiled: 0 });
-    expect(links).toHaveLength(1);
-
-    // Other headers of Node are another matter, and so is one edited file.
-    writeFiles(second, { "modules/node_api.h": "int other;" });
-    expect((await build({ target })).compiled).toBe(2);
-    writeFiles(second, { "native/b.cc": "int changed;" });
-    expect((await build({ target })).compiled).toBe(1);
-  });
-
-  it("makes the same object from every checkout", async () => {
-    const { libtorch } = await findLibtorch();
-    const compiler = await findCompiler(process.env, runCommand);
-    if (libtorch === undefined || compiler === undefined) throw new Error("set-up has not run");
-    const text = `#include <node_api.h>
-      #include "place.h"
-      NAPI_MODULE_INIT() {
-        napi_value value;
-        napi_create_string_utf8(env, place(__FILE__), NAPI_AUTO_LENGTH, &value);
-        return value;
-      }`;
-    const header =
-      "#include <cstdio>\ninline const char* place(const char* at) { puts(__FILE__); return at; }\n";
-    const objects = [];
-    for (const name of ["one", "another folder"]) {
-      const { build, options, folder } = workshop({});
-      const sources = join(folder, name, "native");
-      writeFiles(sources, { "deep/a.cc": text, "place.h": header });
-      const target = { ...options.target, libtorch, nodeHeaders: nodeHeaders(), sources };
-      const { addon } = await build({ target, compiler, run: runCommand });
-      const made = readdirSync(join(options.folder, "objects"));
-      objects.push([made, made.map((file) => readFileSync(join(options.folder, "objects", file)))]);
-      const program = ["-e", "console.log(require(process.argv[1]))", addon];
-      const { stdout } = await runCommand(process.execPath, program);
-      expect(stdout.split("\n").sort()).toEqual(["", "native/deep/a.cc", "native/place.h"]);
-    }
-    expect(objects[0]).toEqual(objects[1]);
   });
 
   it("rebuilds when the library itself was replaced", async () => {
@@ -328,39 +223,5 @@ describe("buildAddon", () => {
     await expect(build({ target, compiler, run: runCommand })).rejects.toThrow(
       /answer\.cc:2:9: error: .*missing/,
     );
-  });
-});
-
-describe("nodeHeaders", () => {
-  it("finds them beside node, else in the npm package", () => {
-    const prefix = writeFiles(temporaryFolder(), { "include/node/node_api.h": "", "bin/node": "" });
-    expect(nodeHeaders(join(prefix, "bin/node"))).toBe(join(prefix, "include/node"));
-    const entry = createRequire(import.meta.url).resolve("node-api-headers");
-    expect(nodeHeaders("/nowhere/bin/node")).toBe(join(entry, "../include"));
-  });
-});
-
-describe("pruneBuilds", () => {
-  it("keeps what is in use and what was used last", () => {
-    const folder = temporaryFolder();
-    const addons = Array.from({ length: 27 }, (_, index) =>
-      join(folder, `${index}/openmanus.node`),
-    );
-    for (const [index, path] of addons.entries()) {
-      writeFiles(folder, { [`${index}/openmanus.node`]: "" });
-      utimesSync(path, 1000 + index, 1000 + index);
-    }
-    const abandoned = ["objects/x.o.1.temporary", "precompiled/x/libtorch.h.gch.1.temporary"];
-    writeFiles(folder, { "build.log": "", [abandoned[0]!]: "", [abandoned[1]!]: "" });
-    for (const name of abandoned) utimesSync(join(folder, name), 1, 1);
-    pruneBuilds(folder, addons[0]!);
-    expect(addons.map((path) => existsSync(path))).toEqual([
-      true,
-      false,
-      false,
-      ...Array(24).fill(true),
-    ]);
-    for (const name of abandoned) expect(existsSync(join(folder, name)), name).toBe(false);
-    expect(existsSync(join(folder, "build.log"))).toBe(true);
   });
 });
