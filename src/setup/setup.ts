@@ -109,7 +109,6 @@ export async function setUp(options: SetupOptions = {}): Promise<Stamp> {
     run,
     report,
   });
-  if (build.compiled === 0) report(`the native addon is there already, in ${place.folder}`);
   const stamp: Stamp = {
     addon: build.addon,
     libtorch,

@@ -43,7 +43,10 @@ export async function buildAddon(options: BuildOptions): Promise<Build> {
     const plan = planBuild(options);
     const { addon, sourceHash, objects } = plan;
     for (const path of [addon, ...objects].filter(isFile)) markUsed(path);
-    if (isFile(addon)) return { addon, sourceHash, compiled: 0 };
+    if (isFile(addon)) {
+      report(`the native addon is there already, in ${folder}`);
+      return { addon, sourceHash, compiled: 0 };
+    }
     const compiled = await withLock(join(folder, "lock"), report, async () => {
       // Another set-up may have built it while this one waited.
       if (isFile(addon)) return 0;
@@ -64,7 +67,8 @@ async function compileAndLink(plan: Plan, options: BuildOptions): Promise<number
   const log = new BuildLog(join(folder, "build.log"), target.libtorch.version, plan.folder);
   const missing = sources.filter((source) => !isFile(object(source)));
   const amount = `${missing.length} ${missing.length === 1 ? "file" : "files"} of ${sources.length}`;
-  report(`building native (${amount}) for ${describeTarget(target)} …`);
+  const work = missing.length > 0 ? `building native (${amount})` : "linking native";
+  report(`${work} for ${describeTarget(target)} …`);
   mkdirSync(join(folder, "objects"), { recursive: true });
 
   const stop = new AbortController();
