@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
-import { nearest } from "../environments/index.ts";
+import { nearest } from "../spelling/index.ts";
 import { checkCombinations } from "./combinations.ts";
 import { checkNames, type OwnNames } from "./names.ts";
 import { ConfigError, isTree, type Plain, parseOverrides, type Tree } from "./override.ts";

@@ -112,8 +112,12 @@ describe("env", () => {
     [["play", "household", "games=20", "--task", "x"], 2, /no task "x"/],
     [["play", "household", "--task", "99999999"], 1, /has no task 99999999/],
     [["play", "household", "--steps", "0"], 2, /--steps must be/],
-    [["play", "./examples/own-world/world.ts", "--expert"], 2, /has no scripted expert/],
-    [["rollout", "./examples/own-world/world.ts", "--expert"], 2, /has no scripted expert/],
+    [["play", "./tests/support/world-without-expert.ts", "--expert"], 2, /has no scripted expert/],
+    [
+      ["rollout", "./tests/support/world-without-expert.ts", "--expert"],
+      2,
+      /has no scripted expert/,
+    ],
   ])("%j says what is wrong", async (words, code, message) => {
     expect(await main(words)).toBe(code);
     expect(errors.join("\n")).toMatch(message);
