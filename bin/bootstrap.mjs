@@ -120,7 +120,7 @@ function withLock(work) {
     // Installed by root for everyone: nothing is written here, so there is nothing to guard.
     return work();
   }
-  for (let announced = false; ; announced = true) {
+  for (let announced = false; ; ) {
     try {
       writeFileSync(lock, `${process.pid} ${startOf(process.pid)}`, { flag: "wx" });
       break;
@@ -129,7 +129,10 @@ function withLock(work) {
     }
     const holder = readText(lock) ?? "";
     if (isAbandoned(lock, holder)) rmSync(lock, { force: true });
-    else if (!announced) say(`waiting for another set-up (process ${holder.split(" ")[0]}) …`);
+    else if (!announced) {
+      say(`waiting for another set-up (process ${holder.split(" ")[0]}) …`);
+      announced = true;
+    }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   }
   const release = () => rmSync(lock, { force: true });

@@ -19,11 +19,13 @@ export async function withLock<Result>(
   report: (line: string) => void,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  for (let announced = false; !taken(path); announced = true) {
+  for (let announced = false; !taken(path); ) {
     const holder = readTextIfThere(path) ?? "";
     if (isAbandoned(path, holder)) rmSync(path, { force: true });
-    else if (!announced)
+    else if (!announced) {
       report(`waiting for another set-up (process ${holder.split(" ")[0]}) to build …`);
+      announced = true;
+    }
     await setTimeout(LOOK_AGAIN_MILLISECONDS);
   }
   const release = () => rmSync(path, { force: true });
