@@ -2,6 +2,7 @@
  * @file Settings that are right one by one and wrong together, and the defaults that depend on others.
  */
 import { type AdvantageEstimator, advantageEstimators } from "../algorithms/index.ts";
+import type { OwnNames } from "./names.ts";
 import { ConfigError, isTree, type Tree } from "./override.ts";
 import type { Config } from "./schema.ts";
 
@@ -52,7 +53,7 @@ export function hasNoReward({ reward }: Config): boolean {
   return REWARDS.every((name) => reward[name] === 0);
 }
 
-export function checkCombinations(config: Config, given: Tree): void {
+export function checkCombinations(config: Config, given: Tree, own: OwnNames = {}): void {
   const problems: string[] = [];
   const { algorithm, actor_rollout_ref: policy, env, reward, trainer } = config;
   const estimator = namedEstimator(algorithm.adv_estimator);
@@ -75,8 +76,8 @@ export function checkCombinations(config: Config, given: Tree): void {
         );
     if (env.use_summary) problems.push("env.use_summary=True needs env.context=steps.");
   }
-  const ownRewards = reward.files.length + (config.custom_reward_function.path === null ? 0 : 1);
-  if (ownRewards === 0 && hasNoReward(config))
+  const files = [...reward.files, config.custom_reward_function.path ?? []].flat();
+  if (files.length === 0 && !own.rewards?.length && hasNoReward(config))
     problems.push("every weight of reward.* is 0; there would be nothing to learn from.");
   if (reward.judge !== 0 && reward.judge_endpoint === undefined)
     problems.push("reward.judge needs reward.judge_endpoint, the address of the judge's server.");

@@ -5,6 +5,7 @@
 import { FORMAT_NAMES, PROMPT_SETS } from "../agents/index.ts";
 import { advantageEstimators, policyLosses } from "../algorithms/index.ts";
 import { isFileName } from "../assembly/index.ts";
+import { requireLoggerNames } from "../monitoring/index.ts";
 import { nearest } from "../spelling/index.ts";
 import { ConfigError } from "./override.ts";
 import type { Config } from "./schema.ts";
@@ -15,9 +16,14 @@ export const PROMPT_NAMES = Object.keys(PROMPT_SETS);
 export const HISTORY_NAMES = ["window", "summary", "memory"] as const;
 
 /** Things that a program gives as objects: their names stand in the configuration, and are no files. */
-export type OwnNames = Readonly<
-  Partial<Record<"format" | "prompts" | "history" | "estimator" | "loss", string>>
->;
+export interface OwnNames {
+  readonly format?: string;
+  readonly prompts?: string;
+  readonly history?: string;
+  readonly estimator?: string;
+  readonly loss?: string;
+  readonly rewards?: readonly string[];
+}
 
 /** Throws, with the names that there are, for a name that is none of them, no file and no own thing. */
 export function checkNames(config: Config, own: OwnNames = {}): void {
@@ -45,5 +51,10 @@ export function checkNames(config: Config, own: OwnNames = {}): void {
         (guess ? ` Did you mean ${guess}?` : "")
       );
     });
+  try {
+    requireLoggerNames([config.trainer.logger].flat());
+  } catch (error) {
+    problems.push(`trainer.logger: ${(error as Error).message}`);
+  }
   if (problems.length > 0) throw new ConfigError(problems.join("\n"));
 }

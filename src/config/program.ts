@@ -93,13 +93,14 @@ function ownParts({ world, agent = {} }: PlayChoices): OwnParts {
 
 const OWN_NAME = "own";
 
-function namesOf({ format, prompts, history, estimator, loss }: OwnParts): OwnNames {
+function namesOf({ format, prompts, history, estimator, loss, rewards }: OwnParts): OwnNames {
   return {
     ...(format && { format: format.name }),
     ...(prompts && { prompts: OWN_NAME }),
     ...(typeof history === "function" && { history: OWN_NAME }),
     ...(estimator && { estimator: estimator.name ?? OWN_NAME }),
     ...(loss && { loss: loss.name ?? OWN_NAME }),
+    ...(rewards && { rewards: rewards.map(({ name }) => name) }),
   };
 }
 

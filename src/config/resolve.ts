@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
+import { requireLoggerNames } from "../monitoring/index.ts";
 import { nearest } from "../spelling/index.ts";
 import { checkCombinations } from "./combinations.ts";
 import { checkNames, type OwnNames } from "./names.ts";
@@ -47,12 +48,13 @@ export function resolveConfig(sources: ConfigSources = {}): ResolvedConfig {
   if (!result.success)
     throw new ConfigError(result.error.issues.map((issue) => explained(issue, given)).join("\n"));
   checkNames(result.data, sources.own);
-  checkCombinations(result.data, given);
+  checkCombinations(result.data, given, sources.own);
   const inert = allSettings().filter(({ inert: reason }) => reason !== undefined);
   const notes = inert
     .filter(({ path }) => valueAt(given, path.split(".")) !== undefined)
     .map(({ path, inert: reason }) => `${path} has no effect here: ${reason}.`);
-  return { config: result.data, given, notes };
+  const { notOffered } = requireLoggerNames([result.data.trainer.logger].flat());
+  return { config: result.data, given, notes: [...notes, ...notOffered] };
 }
 
 /** What YAML files and `a.b=c` say, as one object; later ones win. */

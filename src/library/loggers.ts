@@ -2,20 +2,27 @@
  * @file The loggers of a run: those that the configuration names, and those of one's own.
  */
 import { join } from "node:path";
-import { importOne, isFileName } from "../assembly/index.ts";
-import { type Config, LOGGER } from "../config/index.ts";
-import { type MetricsLogger, openTensorBoard } from "../monitoring/index.ts";
+import { importOne, OptionError } from "../assembly/index.ts";
+import { type Config, LOGGER, withoutSecrets } from "../config/index.ts";
+import {
+  type MetricsLogger,
+  openMlflow,
+  openTensorBoard,
+  requireLoggerNames,
+} from "../monitoring/index.ts";
 import type { OpenLogger } from "../training/index.ts";
 
 export async function loggersOf(
-  { trainer }: Config,
+  config: Config,
   own: readonly MetricsLogger[],
+  say: (text: string) => void,
 ): Promise<OpenLogger[]> {
-  const names = [trainer.logger].flat();
-  const files = await Promise.all(names.filter(isFileName).map((file) => importOne(file, LOGGER)));
+  const { offered, files } = requireLoggerNames([config.trainer.logger].flat());
+  const fromFiles = await Promise.all(files.map((file) => importOne(file, LOGGER)));
   return [
-    ...(names.includes("tensorboard") ? [tensorBoard] : []),
-    ...[...files, ...own].map((logger) => () => logger),
+    ...(offered.includes("tensorboard") ? [tensorBoard] : []),
+    ...(offered.includes("mlflow") ? [mlflow(config, say)] : []),
+    ...[...fromFiles, ...own].map((logger) => () => logger),
   ];
 }
 
@@ -25,3 +32,18 @@ const tensorBoard: OpenLogger = ({ folder, lastStep }) => {
   file.truncateAfter(lastStep ?? -1);
   return file;
 };
+
+function mlflow(config: Config, say: (text: string) => void): OpenLogger {
+  const { project_name: experiment, experiment_name: run } = config.trainer;
+  return ({ folder }) => {
+    try {
+      return openMlflow({
+        ...{ experiment, run, say },
+        params: withoutSecrets(config),
+        runFile: join(folder, "mlflow.json"),
+      });
+    } catch (error) {
+      throw new OptionError((error as Error).message);
+    }
+  };
+}

@@ -53,7 +53,7 @@ export async function train(options: TrainOptions | TrainCall): Promise<Run> {
     const say =
       options.say ??
       ((text: string) => (view ? view.print(text) : ranks.isFirst && plan.audience.say(text)));
-    const loggers = await loggersOf(config, options.loggers ?? []);
+    const loggers = await loggersOf(config, options.loggers ?? [], say);
     const result = await runTraining({
       ...hooksOf(options),
       options: plan.options,

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { openRunWorld } from "../assembly/index.ts";
 import { saveModel } from "../models/index.ts";
-import { allLoggers, type MetricsLogger, openMetrics } from "../monitoring/index.ts";
+import { allLoggers, type MetricsLogger, openMetrics, type RunEnd } from "../monitoring/index.ts";
 import { openTrajectoryStore, type TrajectoryStore } from "../rollout/index.ts";
 import { setThreads } from "../torch/index.ts";
 import {
@@ -79,6 +79,7 @@ async function trainIn(
   const stores: TrajectoryStore[] = [];
   let workers: Workers | undefined;
   let logger: MetricsLogger | undefined;
+  let end: RunEnd = "failed";
   try {
     workers = createWorkers(options, ranks, checkpoint ? resumeFolders(checkpoint) : undefined);
     if (checkpoint) {
@@ -112,6 +113,7 @@ async function trainIn(
       validationStore: openStore("validation"),
       say,
     });
+    end = result.stopped?.failed ? "failed" : result.interrupted ? "killed" : "finished";
     return {
       ...result,
       folder: run.folder,
@@ -119,8 +121,9 @@ async function trainIn(
       resumedFrom: step,
     };
   } finally {
-    await logger?.flush?.();
+    logger?.endAs?.(end);
     logger?.close();
+    await logger?.flush?.();
     for (const store of stores) store.close();
     await workers?.dispose();
     await world.world.close?.();
