@@ -53,6 +53,8 @@ export function prepare(
     advantages.klInReward !== undefined ||
     passes.importance !== undefined ||
     passes.rejection !== undefined ||
+    // Rows that are not drawn again are not computed by the update.
+    advantages.resampling !== undefined ||
     squares ||
     !recorded;
   const oldLogprobs = !wanted

@@ -86,8 +86,15 @@ export function tinySettings(model: string, run: string): string[] {
   ];
 }
 
-export function tinyConfig(model: string, run: string, own: readonly string[] = []): Config {
-  return resolveConfig({ overrides: [...tinySettings(model, run), ...own] }).config;
+/** `rewards`: names of rewards of the test's own. */
+export function tinyConfig(
+  model: string,
+  run: string,
+  own: readonly string[] = [],
+  rewards: readonly string[] = [],
+): Config {
+  const overrides = [...tinySettings(model, run), ...own];
+  return resolveConfig({ overrides, own: { rewards } }).config;
 }
 
 /** What a configuration asks of a run. */
