@@ -6,7 +6,11 @@
 import { readFileSync } from "node:fs";
 import { locateAddon } from "../setup/index.ts";
 import { nearest } from "../spelling/index.ts";
-import { UsageError } from "./usage.ts";
+import { UsageError } from "./arguments/usage.ts";
+import { INTERRUPTED } from "./support/interrupt.ts";
+
+/** Work that was stopped before there was anything to save: no failure, but not done either. */
+const INTERRUPTION = "InterruptedError";
 
 /**
  * Errors whose message is for the person at the terminal. Anything else is a bug of ours and keeps its
@@ -14,7 +18,7 @@ import { UsageError } from "./usage.ts";
  */
 const SHOWN_WITHOUT_STACK: readonly string[] = [
   ...["SetupError", "EnvironmentError", "ConfigError", "ModelFileError", "CheckpointError"],
-  ...["TrajectoryLineError", "ProcessGroupError"],
+  ...["TrajectoryLineError", "ProcessGroupError", "OptionError", INTERRUPTION],
 ];
 
 /** What a command's file exports. */
@@ -35,59 +39,59 @@ interface Entry {
 const COMMANDS: Readonly<Record<string, Entry>> = {
   setup: {
     summary: "installs what is missing and builds the native addon",
-    load: async () => (await import("./setup.ts")).setup,
+    load: async () => (await import("./commands/setup.ts")).setup,
   },
   doctor: {
     summary: "what this machine computes with, how fast, and what to do about it",
-    load: async () => (await import("./doctor.ts")).doctor,
+    load: async () => (await import("./commands/doctor.ts")).doctor,
   },
   demo: {
     summary: "trains a small network, to see the engine at work",
     needsAddon: true,
-    load: async () => (await import("./demo.ts")).demo,
+    load: async () => (await import("./commands/demo.ts")).demo,
   },
   start: {
     summary: "the quickstart: from nothing to a trained agent in minutes",
     needsAddon: true,
-    load: async () => (await import("./start.ts")).start,
+    load: async () => (await import("./commands/start.ts")).start,
   },
   train: {
     summary: "trains an agent with PPO, GRPO, GiGPO and others",
     needsAddon: true,
-    load: async () => (await import("./train.ts")).trainCommand,
+    load: async () => (await import("./commands/train.ts")).trainCommand,
   },
   sft: {
     summary: "warms a model up on expert episodes, or on your own",
     needsAddon: true,
-    load: async () => (await import("./sft.ts")).sftCommand,
+    load: async () => (await import("./commands/sft.ts")).sftCommand,
   },
   eval: {
     summary: "how good a model is, and whether it is better than another",
-    load: async () => (await import("./eval.ts")).evalCommand,
+    load: async () => (await import("./commands/eval.ts")).evalCommand,
   },
   model: {
     summary: "makes a new model, or shows what a model folder holds",
-    load: async () => (await import("./model.ts")).model,
+    load: async () => (await import("./commands/model.ts")).model,
   },
   env: {
     summary: "the worlds: list them, show one, verify one",
-    load: async () => (await import("./env.ts")).env,
+    load: async () => (await import("./commands/env.ts")).env,
   },
   play: {
     summary: "you are the agent in a world (or watch its scripted expert)",
-    load: async () => (await import("./play.ts")).play,
+    load: async () => (await import("./commands/play.ts")).play,
   },
   rollout: {
     summary: "a model or an expert plays; how often it wins, and its trajectories",
-    load: async () => (await import("./rollout.ts")).rollout,
+    load: async () => (await import("./commands/rollout.ts")).rollout,
   },
   trajectories: {
     summary: "lists, shows and exports episodes",
-    load: async () => (await import("./trajectories.ts")).trajectories,
+    load: async () => (await import("./commands/trajectories.ts")).trajectories,
   },
   data: {
     summary: "fetches the data of worlds that have some to download",
-    load: async () => (await import("./data.ts")).data,
+    load: async () => (await import("./commands/data.ts")).data,
   },
 };
 
@@ -155,7 +159,7 @@ export async function main(words: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof Error && SHOWN_WITHOUT_STACK.includes(error.name)) {
       console.error(`openmanus-rl ${name}: ${error.message}`);
-      return 1;
+      return error.name === INTERRUPTION ? INTERRUPTED : 1;
     }
     if (!(error instanceof UsageError)) throw error;
     console.error(`openmanus-rl ${name}: ${error.message}\nopenmanus-rl ${name} --help says more.`);

@@ -42,7 +42,7 @@ export function checkNames(config: Config, own: OwnNames = {}): void {
   ];
   const problems = rows
     .filter(
-      ([, value, names, mine]) => !(names.includes(value) || isFileName(value) || value === mine),
+      ([, value, names, given]) => !(names.includes(value) || isFileName(value) || value === given),
     )
     .map(([path, value, names]) => {
       const guess = nearest(value, names);

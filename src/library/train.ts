@@ -119,6 +119,10 @@ async function prepare(options: TrainCall, plan: Plan, ranks: Ranks): Promise<vo
   if (ranks.isFirst) {
     const needsModel = plan.isNewModel && !isModel(plan.model);
     const needsWarmStart = options.warmStart && !isModel(plan.start);
+    const { say } = plan.audience;
+    if (plan.isNewModel && !needsModel) say(`the new model is there already (${plan.model})`);
+    if (options.warmStart && !needsWarmStart)
+      say(`the warm start is there already (${plan.start})`);
     if (needsModel || needsWarmStart) {
       const world = await openRunWorld(plan.world);
       try {

@@ -219,7 +219,7 @@ export function empty(shape: readonly number[], options: CreationOptions = {}): 
   return finish(invoke(op.empty, shape, options.dtype ?? "float32", null, options.device), options);
 }
 
-/** start, start + step, … below end; int64 unless said otherwise. */
+/** start, start + step, … below end. Default: int64. */
 export function arange(
   start: number,
   end: number,

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
-import { play } from "../../src/cli/play.ts";
+import { play } from "../../src/cli/commands/play.ts";
 import { ConfigError } from "../../src/config/index.ts";
 import { EnvironmentError } from "../../src/environments/index.ts";
 import { ModelFileError } from "../../src/models/index.ts";

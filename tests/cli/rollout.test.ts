@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
-import { tokenText } from "../../src/cli/trajectory-text.ts";
+import { tokenText } from "../../src/cli/support/trajectory-text.ts";
 import { loadTokenizer } from "../../src/models/index.ts";
 import { readTrajectories } from "../../src/rollout/index.ts";
 import { answerOf, fakeServer, sendJson } from "../generation/server/fake-server.ts";

@@ -21,13 +21,12 @@ function started(words: readonly string[], onLine?: (line: string) => void): Run
   return running;
 }
 
-const steps = (root: string) =>
-  readMetrics(join(root, "run", "metrics.jsonl")).map(({ step }) => step);
+const steps = (root: string) => readMetrics(join(root, "metrics.jsonl")).map(({ step }) => step);
 
 /** When each file of the finished steps was written; the report is made anew each time. */
 function written(root: string): Record<string, number> {
   const names = readdirSync(root, { recursive: true, encoding: "utf8" })
-    .filter((name) => /^(model|warm|run\/checkpoints)\//.test(name))
+    .filter((name) => /^(model|warm|checkpoints)\//.test(name))
     .filter((name) => statSync(join(root, name)).isFile());
   return Object.fromEntries(names.map((name) => [name, statSync(join(root, name)).mtimeMs]));
 }
@@ -80,7 +79,7 @@ describe("the quickstart", () => {
       "after training  ",
     ]);
     const report = /^report +(\S+)$/m.exec(text)?.[1];
-    expect(report).toBe(join(root, "run", "report.html"));
+    expect(report).toBe(join(root, "report.html"));
     expect(existsSync(report!)).toBe(true);
   });
 

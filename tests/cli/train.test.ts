@@ -108,7 +108,7 @@ describe("train", () => {
     [["nonsense"], 2, /"nonsense" is no setting/],
     [["trainer.total_epoch=3"], 1, /Did you mean trainer.total_epochs/],
     [["--preset", "nowhere"], 1, /no preset "nowhere"/],
-    [["actor_rollout_ref.model.path="], 1, /no model: say actor_rollout_ref.model.path/],
+    [["actor_rollout_ref.model.path="], 1, /no model: name its folder .*--model FOLDER/],
     [["actor_rollout_ref.model.path=/nowhere"], 1, /there is no model in "\/nowhere"/],
     [
       ["critic.model.path=/nowhere", "algorithm.adv_estimator=gae"],
@@ -266,9 +266,9 @@ describe("sft and eval", () => {
     [["eval", "WARM", "--split", "nowhere"], 1, /nowhere/],
     [["start", "nonsense"], 2, /start takes no "nonsense"/],
     [["sft"], 2, /sft needs --out/],
-    [["sft", "--out", "x", "--epochs", "0"], 2, /--epochs cannot be "0"/],
-    [["sft", "--out", "x", "--corrected", "1"], 2, /--corrected cannot be "1"/],
-    [["sft", "--out", "x", "--whims", "("], 2, /--whims cannot be "\("/],
+    [["sft", "--out", "x", "--epochs", "0"], 2, /--epochs must be a whole number, 1 or more/],
+    [["sft", "--out", "x", "--corrected", "1"], 2, /--corrected is called --dagger now[^]*--dagger cannot be "1"/],
+    [["sft", "--out", "x", "--whims", "("], 2, /--random-pattern cannot be "\("/],
     [["sft", "--out", "x", "--data", "/nowhere.jsonl"], 1, /nowhere.jsonl/],
   ])("%j", async (words, code, message) => {
     const [command, ...rest] = words.map((word) => (word === "WARM" ? warm : word));

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
-import { completions } from "../../src/cli/play.ts";
-import { opened } from "../../src/cli/world.ts";
+import { completions } from "../../src/cli/commands/play.ts";
+import { opened } from "../../src/cli/arguments/world.ts";
 import { openRunWorld, worldFacts } from "../../src/assembly/index.ts";
 import { resolvePlay } from "../../src/config/index.ts";
 

@@ -16,7 +16,7 @@ export interface FormatSketch {
   readonly style: "tags" | "labels";
   /** In the order in which they are asked for. */
   readonly fields: readonly Field[];
-  /** The field that holds the action; the last one unless said. */
+  /** The field that holds the action. Default: the last one. */
   readonly action?: string;
 }
 

@@ -46,7 +46,7 @@ const logprobBatches = {
   log_prob_use_dynamic_bsz: inert(z.boolean().default(true), "it is always so"),
   log_prob_max_token_len_per_gpu: setting(
     count.optional(),
-    "Tokens of one pass when only log-probabilities are computed; the actor's number unless said.",
+    "Tokens of one pass when only log-probabilities are computed. Default: the actor's number.",
   ),
 };
 
@@ -93,10 +93,10 @@ const actor = section({
   shuffle: setting(z.boolean().default(true), "Whether rows are shuffled into mini-batches."),
   grad_clip: setting(positive.default(1), "Gradients of a larger norm are scaled down to it."),
   clip_ratio: setting(notNegative.default(0.2), "PPO's ε."),
-  clip_ratio_low: setting(notNegative.optional(), "ε below; clip_ratio unless said."),
+  clip_ratio_low: setting(notNegative.optional(), "ε below. Default: clip_ratio."),
   clip_ratio_high: setting(
     notNegative.optional(),
-    "ε above (DAPO's clip-higher); clip_ratio unless said.",
+    "ε above (DAPO's clip-higher). Default: clip_ratio.",
   ),
   clip_ratio_c: setting(z.number().gt(1).default(3), "The dual clip's bound."),
   policy_loss: section({
@@ -116,7 +116,7 @@ const actor = section({
   ),
   loss_scale_factor: setting(
     positive.optional(),
-    "The constant length of seq-mean-token-sum-norm; data.max_response_length unless said.",
+    "The constant length of seq-mean-token-sum-norm. Default: data.max_response_length.",
   ),
   entropy_coeff: setting(z.number().default(0), "Weight of the entropy bonus."),
   use_kl_loss: setting(
@@ -211,7 +211,7 @@ export const critic = section({
   model: section({
     path: setting(
       z.string().default(""),
-      "A value model, or a policy whose backbone it starts from; the actor's model unless said.",
+      "A value model, or a policy whose backbone it starts from. Default: the actor's model.",
     ),
     enable_gradient_checkpointing: setting(z.boolean().default(false), "As for the actor."),
     use_remove_padding: inert(z.boolean().default(true), ONE_PROCESS),
@@ -221,17 +221,14 @@ export const critic = section({
     fsdp_config: offload(),
   }),
   ...microBatches,
-  ppo_mini_batch_size: setting(
-    count.optional(),
-    "Rows per update; the actor's number unless said.",
-  ),
-  ppo_max_token_len_per_gpu: setting(count.optional(), "The actor's number unless said."),
+  ppo_mini_batch_size: setting(count.optional(), "Rows per update. Default: the actor's number."),
+  ppo_max_token_len_per_gpu: setting(count.optional(), "Default: the actor's number."),
   forward_micro_batch_size: inert(count.nullable().default(null), ONE_PROCESS),
   forward_micro_batch_size_per_gpu: inert(count.nullable().default(null), ONE_PROCESS),
-  ppo_epochs: setting(count.optional(), "The actor's number unless said."),
-  shuffle: setting(z.boolean().optional(), "As for the actor unless said."),
+  ppo_epochs: setting(count.optional(), "Default: the actor's number."),
+  shuffle: setting(z.boolean().optional(), "Default: as for the actor."),
   grad_clip: setting(positive.default(1), "Gradients of a larger norm are scaled down to it."),
   cliprange_value: setting(notNegative.default(0.5), "How far a value may move in one update."),
-  loss_agg_mode: setting(z.enum(AGGREGATION_MODES).optional(), "As for the actor unless said."),
+  loss_agg_mode: setting(z.enum(AGGREGATION_MODES).optional(), "Default: as for the actor."),
   optim: optimizer(1e-5),
 });

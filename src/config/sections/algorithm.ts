@@ -18,7 +18,7 @@ export const algorithm = section({
   ),
   gamma: setting(
     share.optional(),
-    "Discount, per token (gae, reinforce_plus_plus) or per step (gigpo, hgpo). Unless said: 0.95 for gigpo and hgpo, 1 for the others.",
+    "Discount, per token (gae, reinforce_plus_plus) or per step (gigpo, hgpo). Default: 0.95 for gigpo and hgpo, 1 for the others.",
   ),
   lam: setting(share.default(1), "λ of GAE."),
   norm_adv_by_std_in_grpo: setting(

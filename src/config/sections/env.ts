@@ -19,21 +19,21 @@ export const env = section({
   ),
   train_split: setting(
     z.string().optional(),
-    "Tasks to train on; the world's first split unless said.",
+    "Tasks to train on. Default: the world's first split.",
   ),
   val_split: setting(
     z.string().optional(),
-    "Tasks to validate on; unless said the world's second split (its first, if it has one only), or " +
+    "Tasks to validate on; default: the world's second split (its first, if it has one only), or " +
       '"held_out" where data.held_out sets some aside.',
   ),
   seed: setting(z.int().nonnegative().default(0), "Of the world's own randomness."),
-  max_steps: setting(count.optional(), "Turns per episode; the world's own number unless said."),
+  max_steps: setting(count.optional(), "Turns per episode. Default: the world's own number."),
   rollout: section({
     n: setting(
       count.optional(),
-      "Episodes per task (the group). Unless said: 8 for estimators that compare inside groups, 1 for the others.",
+      "Episodes per task (the group). Default: 8 for estimators that compare inside groups, 1 for the others.",
     ),
-    concurrency: setting(count.optional(), "Episodes at once; all of them unless said."),
+    concurrency: setting(count.optional(), "Episodes at once. Default: all of them."),
     retries: setting(
       countOrZero.default(2),
       "How often an episode is begun again after an error of its world.",
@@ -84,10 +84,10 @@ export const env = section({
   use_summary: setting(z.boolean().default(false), "The same as history=summary."),
   summary_endpoint: setting(
     z.string().optional(),
-    "An OpenAI-compatible server that writes the summaries; the policy itself unless said.",
+    "An OpenAI-compatible server that writes the summaries. Default: the policy itself.",
   ),
   summary_model: setting(z.string().default("gpt-4o"), "That server's model."),
-  summary_api_key: setting(z.string().optional(), "Its key; OPENAI_API_KEY unless said."),
+  summary_api_key: setting(z.string().optional(), "Its key. Default: OPENAI_API_KEY."),
   summary_concurrency: setting(count.default(8), "Requests to it at once."),
   resources_per_worker: inert(z.unknown().optional(), "worlds run inside the trainer's process"),
   alfworld: section({

@@ -37,7 +37,7 @@ export const reward = section({
   judge: setting(weight(), "Weight of a judge model's mark."),
   judge_endpoint: setting(z.string().optional(), "The judge: an OpenAI-compatible server."),
   judge_model: setting(z.string().default("gpt-4o-mini"), "Its model."),
-  judge_api_key: setting(z.string().optional(), "Its key; OPENAI_API_KEY unless said."),
+  judge_api_key: setting(z.string().optional(), "Its key. Default: OPENAI_API_KEY."),
   judge_rubric: setting(z.string().optional(), "What it is to judge."),
   files: setting(
     z.array(z.string()).default([]),

@@ -23,7 +23,7 @@ export const trainer = section({
   experiment_name: setting(z.string().default("run"), "Part of the run folder's name."),
   default_local_dir: setting(
     z.string().optional(),
-    "The run's folder; runs/PROJECT/EXPERIMENT unless said.",
+    "The run's folder. Default: runs/PROJECT/EXPERIMENT.",
   ),
   resume_mode: setting(
     z.enum(["auto", "disable", "resume_path"]).default("auto"),
@@ -72,7 +72,7 @@ export const trainer = section({
   ),
   threads: setting(
     count.nullable().default(null),
-    "Threads of the tensor library; as many as there are cores unless said.",
+    "Threads of the tensor library. Default: as many as there are cores.",
   ),
   keep_trajectories: setting(
     z.boolean().default(true),

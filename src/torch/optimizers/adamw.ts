@@ -28,7 +28,7 @@ const DEFAULTS: AdamWSettings = {
   weightDecay: 0.01,
 };
 
-/** Makes the tensors of zeros that moments begin as, kept: in memory unless said. */
+/** Makes the tensors of zeros that moments begin as, kept. Default: in memory. */
 export type AllocateMoments = (shape: readonly number[], dtype: Dtype, device: Device) => Tensor;
 
 interface Moments {

@@ -11,6 +11,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -82,8 +83,16 @@ export function openRunFolder(run: RunOptions, held?: HeldLock): RunFolder {
 /** Makes the folder, and makes it this process's own; see lock.ts. */
 export function lockRunFolder(path: string): HeldLock {
   return writable(path, () => {
+    const isNew = !existsSync(path);
     mkdirSync(path, { recursive: true });
-    return takeLock(path);
+    const lock = takeLock(path);
+    return {
+      release() {
+        lock.release();
+        // A run that turned out to be impossible leaves nothing.
+        if (isNew && readdirSync(path).length === 0) rmdirSync(path);
+      },
+    };
   });
 }
 

@@ -2,7 +2,7 @@
  * @file A process whose work is interrupted: `patient` work ends when it is asked to, `stubborn` never.
  */
 import { once } from "node:events";
-import { interruptible } from "../../../src/cli/interrupt.ts";
+import { interruptible } from "../../../src/cli/support/interrupt.ts";
 
 const work = async (signal: AbortSignal) => {
   // Something that keeps the process alive, as a server or a computation does.

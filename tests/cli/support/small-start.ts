@@ -2,8 +2,8 @@
  * @file `openmanus-rl start` with numbers so small that all of it takes seconds: a script that takes the
  * command's words.
  */
-import { RECIPE } from "../../../src/cli/recipe.ts";
-import { startCommand } from "../../../src/cli/start.ts";
+import { RECIPE } from "../../../src/cli/support/recipe.ts";
+import { startCommand } from "../../../src/cli/commands/start.ts";
 
 const { run } = startCommand({
   ...RECIPE,

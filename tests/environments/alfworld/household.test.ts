@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/env-verify.ts";
+import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
 import { gameOf, readGameFile, readProblem } from "../../../src/environments/alfworld/engine.ts";
 import { DIFFICULTIES } from "../../../src/environments/alfworld/household/difficulty.ts";
 import {

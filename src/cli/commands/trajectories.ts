@@ -3,8 +3,8 @@
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { aligned } from "../evaluation/index.ts";
-import { byteChat, loadTokenizer, type Tokenizer } from "../models/index.ts";
+import { aligned } from "../../evaluation/index.ts";
+import { byteChat, loadTokenizer, type Tokenizer } from "../../models/index.ts";
 import {
   readTrajectories,
   sampledTokens,
@@ -12,11 +12,11 @@ import {
   toChats,
   toDocumentMessages,
   writeParquet,
-} from "../rollout/index.ts";
-import { runResults } from "../training/index.ts";
-import type { Command } from "./main.ts";
-import { episodeText, tokenText } from "./trajectory-text.ts";
-import { optionsAndWords, UsageError } from "./usage.ts";
+} from "../../rollout/index.ts";
+import { runResults } from "../../training/index.ts";
+import type { Command } from "../main.ts";
+import { episodeText, tokenText } from "../support/trajectory-text.ts";
+import { optionsAndWords, UsageError } from "../arguments/usage.ts";
 
 export const trajectories: Command = {
   help: [

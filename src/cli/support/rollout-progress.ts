@@ -1,9 +1,9 @@
 /**
  * @file How far a rollout is: a line that is written over on a terminal, a line now and then elsewhere.
  */
-import { formatSeconds } from "../monitoring/index.ts";
-import type { Trajectory } from "../rollout/index.ts";
-import { progressLine } from "./world.ts";
+import { formatSeconds } from "../../monitoring/index.ts";
+import type { Trajectory } from "../../rollout/index.ts";
+import { progressLine } from "../arguments/world.ts";
 
 export interface RolloutProgress {
   episode(trajectory: Trajectory): void;

@@ -3,16 +3,16 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { OptionError } from "../assembly/index.ts";
-import { readSettings } from "../config/index.ts";
-import { convergence, phaseTimes, successReport } from "../evaluation/index.ts";
-import { type Evaluation, evaluate } from "../library/index.ts";
-import { readMetrics } from "../monitoring/index.ts";
-import { openTrajectoryStore } from "../rollout/index.ts";
-import { interruptible } from "./interrupt.ts";
-import type { Command } from "./main.ts";
-import { settingsAndOptions } from "./settings.ts";
-import { UsageError, wholeNumber } from "./usage.ts";
+import { OptionError } from "../../assembly/index.ts";
+import { readSettings } from "../../config/index.ts";
+import { convergence, phaseTimes, successReport } from "../../evaluation/index.ts";
+import { type Evaluation, evaluate } from "../../library/index.ts";
+import { readMetrics } from "../../monitoring/index.ts";
+import { openTrajectoryStore } from "../../rollout/index.ts";
+import { interruptible } from "../support/interrupt.ts";
+import type { Command } from "../main.ts";
+import { settingsAndOptions } from "../arguments/settings.ts";
+import { UsageError, wholeNumber } from "../arguments/usage.ts";
 
 export const evalCommand: Command = {
   help: [

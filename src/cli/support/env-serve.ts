@@ -2,10 +2,10 @@
  * @file `openmanus-rl env serve NAME`: a world as an AgentGym server, until it is stopped.
  */
 import { once } from "node:events";
-import { type ServeOptions, serveWorld } from "../environments/index.ts";
+import { type ServeOptions, serveWorld } from "../../environments/index.ts";
 import { interruptible } from "./interrupt.ts";
-import { UsageError, wholeNumber } from "./usage.ts";
-import { opened, worldWords } from "./world.ts";
+import { UsageError, wholeNumber } from "../arguments/usage.ts";
+import { opened, worldWords } from "../arguments/world.ts";
 
 export interface ServeWords {
   readonly json: boolean;

@@ -1,10 +1,10 @@
 /**
  * @file What a run will be, before it is one: its plan, and estimates of memory and time.
  */
-import { openRunWorld, requireModelFolder } from "../assembly/index.ts";
-import { configParameterCount, readModelConfig } from "../models/index.ts";
-import { measureGemm } from "../torch/index.ts";
-import { needsReference, type TrainingOptions } from "../training/index.ts";
+import { openRunWorld, requireModelFolder } from "../../assembly/index.ts";
+import { configParameterCount, readModelConfig } from "../../models/index.ts";
+import { measureGemm } from "../../torch/index.ts";
+import { needsReference, type TrainingOptions } from "../../training/index.ts";
 
 const GB = 2 ** 30;
 

@@ -12,11 +12,11 @@ import {
   type PlayOptions,
   serverPlayer,
   worldFacts,
-} from "../assembly/index.ts";
-import { formOf, resolvePlay } from "../config/index.ts";
-import type { Task, World, WorldDefinition } from "../environments/index.ts";
-import { type SuccessTable, successReport, successTable } from "../evaluation/index.ts";
-import { ModelFileError } from "../models/index.ts";
+} from "../../assembly/index.ts";
+import { formOf, resolvePlay } from "../../config/index.ts";
+import type { Task, World, WorldDefinition } from "../../environments/index.ts";
+import { type SuccessTable, successReport, successTable } from "../../evaluation/index.ts";
+import { ModelFileError } from "../../models/index.ts";
 import {
   type Collection,
   type CollectOptions,
@@ -26,13 +26,13 @@ import {
   type RolloutAccount,
   type Trajectory,
   type TrajectoryStore,
-} from "../rollout/index.ts";
-import { interruptible } from "./interrupt.ts";
-import type { Command } from "./main.ts";
-import { ROLLOUT_HELP, type RolloutOptions, rolloutOptions } from "./rollout-options.ts";
-import { rolloutProgress } from "./rollout-progress.ts";
-import { UsageError } from "./usage.ts";
-import { opened } from "./world.ts";
+} from "../../rollout/index.ts";
+import { interruptible } from "../support/interrupt.ts";
+import type { Command } from "../main.ts";
+import { ROLLOUT_HELP, type RolloutOptions, rolloutOptions } from "../arguments/rollout-options.ts";
+import { rolloutProgress } from "../support/rollout-progress.ts";
+import { UsageError } from "../arguments/usage.ts";
+import { opened } from "../arguments/world.ts";
 
 export const rollout: Command = {
   help: ROLLOUT_HELP,

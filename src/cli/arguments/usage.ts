@@ -2,7 +2,7 @@
  * @file Options of a command line, and what to say when they are wrong.
  */
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { nearest } from "../spelling/index.ts";
+import { nearest } from "../../spelling/index.ts";
 
 /** Words that a command cannot make sense of: shown without a stack, exit code 2. */
 export class UsageError extends Error {}

@@ -2,12 +2,12 @@
  * @file A trained model plays one task, for somebody to watch. The world and the form of replies are what
  * the model's folder says; both can be said otherwise.
  */
-import { evaluateFolder, openRunWorld } from "../assembly/index.ts";
-import { formOf, resolvePlay, settingsOf } from "../config/index.ts";
-import { policyIn } from "../library/index.ts";
-import { chosenTask } from "./play.ts";
-import { UsageError, wholeNumber } from "./usage.ts";
-import { worldWords } from "./world.ts";
+import { evaluateFolder, openRunWorld } from "../../assembly/index.ts";
+import { formOf, resolvePlay, settingsOf } from "../../config/index.ts";
+import { policyIn } from "../../library/index.ts";
+import { chosenTask } from "../commands/play.ts";
+import { UsageError, wholeNumber } from "../arguments/usage.ts";
+import { worldWords } from "../arguments/world.ts";
 
 interface Values {
   readonly split?: string;

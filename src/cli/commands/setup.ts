@@ -4,8 +4,8 @@
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Command } from "./main.ts";
-import { options } from "./usage.ts";
+import type { Command } from "../main.ts";
+import { options } from "../arguments/usage.ts";
 
 export const setup: Command = {
   help: [
@@ -23,7 +23,7 @@ export const setup: Command = {
   run(words) {
     options(words, {});
     // A program of its own: it must run before any package is there, and lets one set-up run at a time.
-    const bootstrap = fileURLToPath(new URL("../../bin/bootstrap.mjs", import.meta.url));
+    const bootstrap = fileURLToPath(new URL("../../../bin/bootstrap.mjs", import.meta.url));
     return spawnSync(process.execPath, [bootstrap], { stdio: "inherit" }).status ?? 1;
   },
 };

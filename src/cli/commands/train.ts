@@ -2,13 +2,13 @@
  * @file `openmanus-rl train`: one command trains an agent.
  */
 import { stringify } from "yaml";
-import { PRESETS, readSettings, withoutSecrets } from "../config/index.ts";
-import { planOf, type Run, type TrainCall, train } from "../library/index.ts";
-import { INTERRUPTED, interruptible } from "./interrupt.ts";
-import type { Command } from "./main.ts";
-import { settingsAndOptions } from "./settings.ts";
-import { planText } from "./train-plan.ts";
-import { UsageError } from "./usage.ts";
+import { PRESETS, readSettings, withoutSecrets } from "../../config/index.ts";
+import { planOf, type Run, type TrainCall, train } from "../../library/index.ts";
+import { INTERRUPTED, interruptible } from "../support/interrupt.ts";
+import type { Command } from "../main.ts";
+import { settingsAndOptions } from "../arguments/settings.ts";
+import { planText } from "../support/train-plan.ts";
+import { UsageError } from "../arguments/usage.ts";
 
 const help = [
   "Usage: openmanus-rl train [--model FOLDER] [--preset NAME] [--config FILE …] [key=value …] [--dry-run]",
@@ -57,7 +57,10 @@ export const trainCommand: Command = {
       return 0;
     }
     const run = await trainInterruptibly(call);
-    console.log(values.json ? JSON.stringify(facts(run), null, 2) : `\n${summary(run)}`);
+    const { iterations } = plan.options;
+    console.log(
+      values.json ? JSON.stringify(facts(run), null, 2) : `\n${summary(run, iterations)}`,
+    );
     if (run.interrupted) return INTERRUPTED;
     return run.stopped?.failed ? 1 : 0;
   },
@@ -80,10 +83,13 @@ function facts(run: Run) {
   };
 }
 
-function summary({ folder, state, model, best, report, interrupted }: Run): string {
+function summary(
+  { folder, state, model, best, report, interrupted }: Run,
+  iterations: number,
+): string {
   const percent = best && `${(100 * best.successRate).toFixed(1)} % in validation`;
   return [
-    `${state.step} iterations, ${state.episodes} episodes.`,
+    `${state.step} of ${iterations} iterations, ${state.episodes} episodes.`,
     ...(model ? [`policy   ${model}`] : []),
     ...(best ? [`best     ${best.folder} (iteration ${best.iteration}, ${percent})`] : []),
     `report   ${report}`,

@@ -1,7 +1,12 @@
 /**
  * @file What the commands about worlds share: `NAME key=value …` on the command line, and progress.
  */
-import { findWorld, openWorld, type World, type WorldDefinition } from "../environments/index.ts";
+import {
+  findWorld,
+  openWorld,
+  type World,
+  type WorldDefinition,
+} from "../../environments/index.ts";
 import { UsageError } from "./usage.ts";
 
 /** The name comes first, then options of the world as key=value, and what else the command takes. */

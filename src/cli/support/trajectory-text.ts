@@ -1,8 +1,8 @@
 /**
  * @file An episode for people: in words, or token by token.
  */
-import type { Tokenizer } from "../models/index.ts";
-import type { Trajectory, Turn } from "../rollout/index.ts";
+import type { Tokenizer } from "../../models/index.ts";
+import type { Trajectory, Turn } from "../../rollout/index.ts";
 
 /** What the agent saw, said and got, turn by turn. */
 export function episodeText(trajectory: Trajectory): string {

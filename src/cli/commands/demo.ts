@@ -4,9 +4,9 @@
  * Also the shortest complete example of the torch room: data, parameters, a forward function, a
  * loss, an optimiser with a schedule, and tidy around every step.
  */
-import * as torch from "../torch/index.ts";
-import type { Command } from "./main.ts";
-import { options } from "./usage.ts";
+import * as torch from "../../torch/index.ts";
+import type { Command } from "../main.ts";
+import { options } from "../arguments/usage.ts";
 
 const POINTS = 400;
 const HIDDEN = 64;
@@ -74,7 +74,7 @@ export const demo: Command = {
   help: [
     "Usage: openmanus-rl demo [--seed N]",
     "",
-    "Trains a small network on two spirals and draws what it learned. The source, src/cli/demo.ts,",
+    "Trains a small network on two spirals and draws what it learned. The source, src/cli/commands/demo.ts,",
     "shows how a network is written and trained here.",
     "",
     "Example: openmanus-rl demo --seed 7",

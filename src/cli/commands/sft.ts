@@ -1,12 +1,12 @@
 /**
  * @file `openmanus-rl sft`: a model learns from episodes before it learns by itself.
  */
-import { readSettings } from "../config/index.ts";
-import { evaluate, type SftReport, sft } from "../library/index.ts";
-import { interruptible } from "./interrupt.ts";
-import type { Command } from "./main.ts";
-import { settingsAndOptions } from "./settings.ts";
-import { UsageError, wholeNumber } from "./usage.ts";
+import { readSettings } from "../../config/index.ts";
+import { evaluate, type SftReport, sft } from "../../library/index.ts";
+import { interruptible } from "../support/interrupt.ts";
+import type { Command } from "../main.ts";
+import { settingsAndOptions } from "../arguments/settings.ts";
+import { UsageError, wholeNumber } from "../arguments/usage.ts";
 
 /** Flags that had other names: they still work, with a note. */
 const OLD_NAMES: Readonly<Record<string, string>> = {
@@ -83,6 +83,7 @@ export const sftCommand: Command = {
       ...(preset !== undefined && { preset }),
       settings: readSettings(values.config, settings),
       progress: values.json ? process.stderr : true,
+      say: values.json ? console.error : console.log,
     };
     const report = await interruptible((signal) =>
       sft({

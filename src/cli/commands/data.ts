@@ -1,10 +1,10 @@
 /**
  * @file `openmanus-rl data list|get`: the data of worlds that have some to download.
  */
-import { DATASETS } from "../environments/index.ts";
-import type { Command } from "./main.ts";
-import { optionsAndWords, UsageError } from "./usage.ts";
-import { progressLine } from "./world.ts";
+import { DATASETS } from "../../environments/index.ts";
+import type { Command } from "../main.ts";
+import { optionsAndWords, UsageError } from "../arguments/usage.ts";
+import { progressLine } from "../arguments/world.ts";
 
 export const data: Command = {
   help: [
@@ -14,7 +14,7 @@ export const data: Command = {
     "Downloads a world's official data, verifies it and unpacks it. A download that broke off goes on",
     "where it stopped when the command is run again.",
     "",
-    "  --to FOLDER   where to put it (data/NAME unless said; worlds find it there by themselves)",
+    "  --to FOLDER   where to put it (by default data/NAME; worlds find it there by themselves)",
     "  --url URL     another address of the same archive, such as a mirror",
     "",
     "Example: openmanus-rl data get alfworld --to ~/alfworld",

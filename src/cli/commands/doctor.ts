@@ -10,16 +10,16 @@ import {
   locateAddon,
   SETUP_COMMAND,
   SetupError,
-} from "../setup/index.ts";
+} from "../../setup/index.ts";
 import {
   measureGemm,
   measureOperator,
   type RuntimeInfo,
   runtimeInfo,
   threads,
-} from "../torch/index.ts";
-import type { Command } from "./main.ts";
-import { options } from "./usage.ts";
+} from "../../torch/index.ts";
+import type { Command } from "../main.ts";
+import { options } from "../arguments/usage.ts";
 
 export interface Diagnosis {
   /** Whether set-up has run: without it there is nothing to measure, and only what is missing is said. */

@@ -5,7 +5,7 @@
  * The warm start is short on purpose: it teaches the form of actions and a little of the household, and
  * leaves the rest to reinforcement learning.
  */
-import type { TrainOptions } from "../library/index.ts";
+import type { TrainOptions } from "../../library/index.ts";
 
 export interface Recipe extends TrainOptions {
   /** Tasks in rooms that training never sees, before and after. */

@@ -2,7 +2,7 @@
  * @file `openmanus-rl model init|info`: new model folders, and what is in one.
  */
 import { readFileSync } from "node:fs";
-import { resolveConfig, runOptions } from "../config/index.ts";
+import { resolveConfig, runOptions } from "../../config/index.ts";
 import {
   describeModel,
   type Family,
@@ -14,11 +14,11 @@ import {
   presetConfig,
   presets,
   readModelConfig,
-} from "../models/index.ts";
-import type { Dtype } from "../torch/index.ts";
-import type { Command } from "./main.ts";
-import { settingsAndOptions } from "./settings.ts";
-import { optionsAndWords, UsageError } from "./usage.ts";
+} from "../../models/index.ts";
+import type { Dtype } from "../../torch/index.ts";
+import type { Command } from "../main.ts";
+import { settingsAndOptions } from "../arguments/settings.ts";
+import { optionsAndWords, UsageError } from "../arguments/usage.ts";
 
 const FAMILIES: readonly Family[] = ["qwen2", "qwen3", "llama", "mistral"];
 const DTYPES: readonly Dtype[] = ["float32", "bfloat16", "float16"];
@@ -40,11 +40,11 @@ export const model: Command = {
     "  --text FILE…            what the tokenizer learns from, UTF-8",
     "  env.…=…, --world FILE   a world, set as for train, whose words the tokenizer learns; FILE is YAML",
     "  --tasks N               of so many training tasks (300)",
-    "  --vocabulary N          tokens at most (the preset's unless said)",
+    "  --vocabulary N          tokens at most (by default the preset's)",
     "  --numbers HOW           apart: digit by digit (the default); joined: up to three with the space before;",
     '                          named: with the word before, too, so that "drawer 12" can be one token, as',
     '                          can codes and marks: "B07XQ2", "[SEP]"',
-    "  --seed N                of the weights (0 unless said)",
+    "  --seed N                of the weights (by default 0)",
     "  --matching              attention begins by looking at equal tokens: a small model learns sooner to",
     "                          look names up in what was said before",
     "  --dtype NAME            of the weights on disk: float32 (the default), bfloat16 or float16",
@@ -117,8 +117,8 @@ async function textsOfWorld(
   settings: { files: readonly string[]; overrides: readonly string[] },
   tasks: number,
 ): Promise<string[]> {
-  const { agentOf, openRunWorld } = await import("../assembly/index.ts");
-  const { taskOrder, worldTexts } = await import("../training/index.ts");
+  const { agentOf, openRunWorld } = await import("../../assembly/index.ts");
+  const { taskOrder, worldTexts } = await import("../../training/index.ts");
   const { config } = resolveConfig(settings);
   const { play, world } = await runOptions(config);
   const { format } = agentOf({ format: play.agent.format ?? "action" });

@@ -1,9 +1,9 @@
 /**
  * @file The options of `openmanus-rl rollout`, read and checked.
  */
-import { FORMAT_NAMES } from "../agents/index.ts";
-import type { AgentChoices, PlayChoices } from "../config/index.ts";
-import { isFileName } from "../assembly/index.ts";
+import { FORMAT_NAMES } from "../../agents/index.ts";
+import type { AgentChoices, PlayChoices } from "../../config/index.ts";
+import { isFileName } from "../../assembly/index.ts";
 import { optionsAndWords, UsageError } from "./usage.ts";
 import { worldWords } from "./world.ts";
 
@@ -113,6 +113,11 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
     throw new UsageError("--via-text needs --tokenizer FOLDER.");
   if (values.constrain && server !== undefined && tokenizer === undefined)
     throw new UsageError("--constrain needs --tokenizer: chats cannot be constrained.");
+  const agent = agentChoices({
+    ...values,
+    ...(values.history !== undefined && { history: number("history", 2, 0) }),
+    ...(values["reply-tokens"] !== undefined && { reply: number("reply-tokens", 1, 1) }),
+  });
   if (expert && values.summary) throw new UsageError("--summary needs a model.");
   const topP = number("top-p", 1, 0, false);
   if (!(topP > 0 && topP <= 1)) throw new UsageError("--top-p takes a number above 0, up to 1.");
@@ -121,11 +126,7 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
   return {
     ...{ world: name, worldOptions, model, server, tokenizer, expert, topP, timeout },
     choices: {
-      agent: agentChoices({
-        ...values,
-        ...(values.history !== undefined && { history: number("history", 2, 0) }),
-        ...(values["reply-tokens"] !== undefined && { reply: number("reply-tokens", 1, 1) }),
-      }),
+      agent,
       ...(values.constrain && { constrain: true }),
     },
     viaText: values["via-text"],

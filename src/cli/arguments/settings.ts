@@ -2,7 +2,7 @@
  * @file Command lines that mix settings of a configuration (key=value) with options of the command.
  */
 import type { ParseArgsConfig } from "node:util";
-import { isOverride } from "../config/index.ts";
+import { isOverride } from "../../config/index.ts";
 import { optionsAndWords } from "./usage.ts";
 
 export function settingsAndOptions<Options extends NonNullable<ParseArgsConfig["options"]>>(

@@ -2,10 +2,10 @@
  * @file `openmanus-rl play NAME`: a person is the agent, or watches the scripted expert.
  */
 import { createInterface, type Interface } from "node:readline";
-import type { Expert, Observation, Task, TaskSet, World } from "../environments/index.ts";
-import type { Command } from "./main.ts";
-import { optionsAndWords, UsageError, wholeNumber } from "./usage.ts";
-import { opened, worldWords } from "./world.ts";
+import type { Expert, Observation, Task, TaskSet, World } from "../../environments/index.ts";
+import type { Command } from "../main.ts";
+import { optionsAndWords, UsageError, wholeNumber } from "../arguments/usage.ts";
+import { opened, worldWords } from "../arguments/world.ts";
 
 export const play: Command = {
   help: [
@@ -33,7 +33,7 @@ export const play: Command = {
       model: { type: "string" },
     });
     if (values.model !== undefined) {
-      const { watchModel } = await import("./watch.ts");
+      const { watchModel } = await import("../support/watch.ts");
       return await watchModel(values.model, words, values);
     }
     const { name, options, others } = worldWords(words);

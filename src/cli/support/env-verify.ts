@@ -2,7 +2,7 @@
  * @file What `env verify` finds out: known solutions win, and where there are none, tasks begin, are the
  * same when they are played again, and take any string for an action.
  */
-import type { Environment, Observation, Task, World } from "../environments/index.ts";
+import type { Environment, Observation, Task, World } from "../../environments/index.ts";
 
 export interface Verification {
   games: number;
