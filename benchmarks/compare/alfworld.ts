@@ -15,8 +15,8 @@ export const alfworld: Comparison = {
   model: { folder: "runs/alfworld/more", madeBy: "npx tsx examples/alfworld/run.ts" },
   warmUp: [
     [
-      ...["--everything", "--episodes", "2500", "--epochs", "1", "--batch", "4", "--lr", "1e-3"],
-      ...["--slips", "0.05", "--wanders", "0.4", "--seed", "2", "--holdout", "0"],
+      ...["--all-tokens", "--episodes", "2500", "--epochs", "1", "--batch", "4", "--lr", "1e-3"],
+      ...["--mistakes", "0.05", "--random-actions", "0.4", "--seed", "2", "--holdout", "0"],
     ],
   ],
   training: [

@@ -4,7 +4,7 @@
  */
 import type { Comparison } from "./comparison.ts";
 
-const SFT = ["--epochs", "1", "--batch", "4", "--slips", "0.05", "--holdout", "0"];
+const SFT = ["--epochs", "1", "--batch", "4", "--mistakes", "0.05", "--holdout", "0"];
 
 export const webshop: Comparison = {
   name: "webshop",
@@ -20,11 +20,11 @@ export const webshop: Comparison = {
   ],
   warmUp: [
     // First the language of the pages, then replies alone: pages are nine tenths of the tokens.
-    ["--everything", "--episodes", "12000", "--lr", "2e-3", ...SFT],
+    ["--all-tokens", "--episodes", "12000", "--lr", "2e-3", ...SFT],
     ["--episodes", "6000", "--lr", "2e-3", "--seed", "1", ...SFT],
     [
       ...["--episodes", "2000", "--lr", "1e-3", "--seed", "2", ...SFT],
-      ...["--wanders", "0.3", "--whims", "^click\\[(?!buy|search)"],
+      ...["--random-actions", "0.3", "--random-pattern", "^click\\[(?!buy|search)"],
     ],
   ],
   training: [

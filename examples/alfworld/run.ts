@@ -6,7 +6,7 @@
  *   npx tsx examples/alfworld/run.ts [--folder runs/alfworld] [--minutes 30] [--seed 0]
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -40,16 +40,16 @@ step(model, [
 const learn = (out: string, from: string, part: number, words: readonly string[]) =>
   step(out, [
     ...["sft", ...agent, "--out", out, "--epochs", "1", "--batch", "4"],
-    ...["--slips", "0.05", "--holdout", "0", ...words, "--seed", `${2 * seed + part}`],
-    `actor_rollout_ref.model.path=${from}`,
+    ...["--mistakes", "0.05", "--holdout", "0", ...words, "--seed", `${2 * seed + part}`],
+    ...["--model", from],
   ]);
 // To read and to speak.
-learn(warm, model, 0, ["--everything", "--episodes", "14000", "--lr", "2e-3"]);
+learn(warm, model, 0, ["--all-tokens", "--episodes", "14000", "--lr", "2e-3"]);
 // To speak alone, more slowly, after an expert that tries some of its mistakes more than once.
-learn(more, warm, 1, ["--episodes", "20000", "--lr", "1.5e-3", "--again", "0.5"]);
+learn(more, warm, 1, ["--episodes", "20000", "--lr", "1.5e-3", "--repeat-mistakes", "0.5"]);
 step(undefined, [
   ...["train", ...agent, "--config", here("gigpo.yaml")],
-  ...[`actor_rollout_ref.model.path=${more}`, `trainer.default_local_dir=${run}`],
+  ...["--model", more, `trainer.default_local_dir=${run}`],
   // Played nearly as it is evaluated, so that what fails is what it does and not what it draws; and held
   // near to what SFT has settled, which lets it learn at twice the rate.
   ...["actor_rollout_ref.rollout.temperature=0.7", "actor_rollout_ref.actor.optim.lr=2e-4"],
@@ -57,21 +57,10 @@ step(undefined, [
   ...["data.val_batch_size=200", `trainer.seed=${seed}`],
   ...["trainer.total_epochs=10000", `trainer.max_minutes=${values.minutes}`],
 ]);
-const policy = bestOf(run);
-step(undefined, ["eval", policy, "--split", "held_out", "env.max_steps=50"]);
+// Of a run, the policy that did best in validation plays.
+step(undefined, ["eval", run, "--split", "held_out", "env.max_steps=50"]);
 console.log("\nOnly once, when nothing is to be chosen any more:");
-console.log(`  npx openmanus-rl eval ${policy} --split valid_seen env.max_steps=50`);
-
-/** The policy whose validation was the best; the start, where none was better. */
-function bestOf(folder: string): string {
-  const checkpoints = join(folder, "checkpoints");
-  const last = join(checkpoints, readdirSync(checkpoints).sort().at(-1)!);
-  const { best } = JSON.parse(readFileSync(join(last, "state.json"), "utf8"));
-  if (best === null) return join(last, "actor");
-  return best.step === 0
-    ? more
-    : join(checkpoints, `step-${String(best.step).padStart(6, "0")}`, "actor");
-}
+console.log(`  npx openmanus-rl eval ${run} --split valid_seen env.max_steps=50`);
 
 function step(made: string | undefined, words: readonly string[]): void {
   console.log(`\n$ openmanus-rl ${words.join(" ")}`);
