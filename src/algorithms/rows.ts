@@ -3,7 +3,7 @@
  * other in flat arrays, without padding; `offsets` says where each row starts, `mask` which tokens
  * the agent sampled and training may change.
  *
- * A row is a whole conversation (agent segments with observations between them, mask 0) or one step
+ * A row is a whole conversation (agent spans with observations between them, mask 0) or one step
  * of one. Values under mask 0 never matter: they are not summed, not checked and not written.
  * Sums run in float64.
  */

@@ -1,20 +1,20 @@
 /**
  * @file From the reward of an episode, R, to its tokens.
  *
- * Segments are the agent's spans of tokens, in order; n_k is the length of the k-th of K, N their sum.
+ * Spans are the agent's spans of tokens, in order; n_k is the length of the k-th of K, N their sum.
  *
- *   last_token              R on the last token of the last segment
+ *   last_token              R on the last token of the last span
  *   uniform_positive        R > 0: R / N on every token; otherwise as last_token
- *   discounted              from the last segment back: c / n_k on each of its tokens, then c ← c·γ^{n_k},
+ *   discounted              from the last span back: c / n_k on each of its tokens, then c ← c·γ^{n_k},
  *                           starting with c = R. As published: it hands out more than R
  *                           (K·R with γ = 1)
  *   discounted_normalized   the same, scaled so that the sum is R
- *   steps                   each turn's own reward on its segment's last token, and what belongs to the
- *                           episode as a whole on the last segment's
+ *   steps                   each turn's own reward on its span's last token, and what belongs to the
+ *                           episode as a whole on the last span's
  *
  * Where a row is a turn (context `steps`), every row has to be judged by its episode: last_token and
  * uniform_positive give R to each row, as verl-agent does; the other modes share it out over the
- * episode's rows as above. A segment without tokens can carry nothing: the one before it does.
+ * episode's rows as above. A span without tokens can carry nothing: the one before it does.
  */
 import type { Batch } from "../rollout/index.ts";
 import type { ComposedReward } from "./composer.ts";
@@ -35,7 +35,7 @@ export interface AllocationOptions {
   readonly gamma?: number;
 }
 
-interface Segment {
+interface Span {
   start: number;
   end: number;
   turn: number;
@@ -56,28 +56,28 @@ export function allocateRewards(
       `allocation: ${rewards.length} rewards for ${batch.trajectories.length} episodes`,
     );
   const tokens = new Float64Array(batch.ids.length);
-  const segmentsOf = groupSegments(batch);
+  const spansOf = groupSpans(batch);
   for (const [i, trajectory] of batch.trajectories.entries()) {
-    const segments = segmentsOf[i]!.filter(({ start, end }) => end > start);
-    if (segments.length === 0) continue;
+    const spans = spansOf[i]!.filter(({ start, end }) => end > start);
+    if (spans.length === 0) continue;
     const reward = rewards[i]!;
     const judgedAlone = trajectory.context === "steps" && mode !== "steps";
     if (judgedAlone && (mode === "last_token" || mode === "uniform_positive"))
-      for (const segment of segments) spread(tokens, [segment], reward, mode, gamma);
-    else spread(tokens, segments, reward, mode, gamma);
+      for (const span of spans) spread(tokens, [span], reward, mode, gamma);
+    else spread(tokens, spans, reward, mode, gamma);
   }
   return tokens;
 }
 
-/** Shares a reward out over segments. */
+/** Shares a reward out over spans. */
 function spread(
   tokens: Float64Array,
-  segments: readonly Segment[],
+  spans: readonly Span[],
   reward: ComposedReward,
   mode: Allocation,
   gamma: number,
 ): void {
-  const last = segments.at(-1)!;
+  const last = spans.at(-1)!;
   switch (mode) {
     case "last_token":
       tokens[last.end - 1]! += reward.total;
@@ -87,61 +87,61 @@ function spread(
         tokens[last.end - 1]! += reward.total;
         return;
       }
-      const count = segments.reduce((sum, { start, end }) => sum + end - start, 0);
-      for (const { start, end } of segments)
+      const count = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+      for (const { start, end } of spans)
         for (let token = start; token < end; token++) tokens[token]! += reward.total / count;
       return;
     }
     case "discounted":
     case "discounted_normalized": {
-      const shares = discountedShares(segments, gamma);
+      const shares = discountedShares(spans, gamma);
       const sum = shares.reduce((a, b) => a + b, 0);
       const scale = mode === "discounted" ? reward.total : reward.total / sum;
-      for (const [k, { start, end }] of segments.entries())
+      for (const [k, { start, end }] of spans.entries())
         for (let token = start; token < end; token++)
           tokens[token]! += (shares[k]! * scale) / (end - start);
       return;
     }
     case "steps":
       for (const [turn, value] of reward.turns.entries()) {
-        const carrier = segments.findLast((segment) => segment.turn <= turn) ?? segments[0]!;
+        const carrier = spans.findLast((span) => span.turn <= turn) ?? spans[0]!;
         tokens[carrier.end - 1]! += value;
       }
       tokens[last.end - 1]! += reward.episode;
   }
 }
 
-/** What each segment gets of a reward of 1. */
-function discountedShares(segments: readonly Segment[], gamma: number): number[] {
-  const shares: number[] = new Array(segments.length);
+/** What each span gets of a reward of 1. */
+function discountedShares(spans: readonly Span[], gamma: number): number[] {
+  const shares: number[] = new Array(spans.length);
   let current = 1;
-  for (let k = segments.length - 1; k >= 0; k--) {
-    const { start, end } = segments[k]!;
+  for (let k = spans.length - 1; k >= 0; k--) {
+    const { start, end } = spans[k]!;
     shares[k] = current;
     current *= gamma ** (end - start);
   }
   return shares;
 }
 
-/** The segments of each trajectory, in the order of its turns. */
-function groupSegments({ segments, trajectories }: Batch): Segment[][] {
-  const groups: Segment[][] = trajectories.map(() => []);
-  for (let i = 0; i < segments.row.length; i++)
-    groups[segments.trajectory[i]!]!.push({
-      start: segments.start[i]!,
-      end: segments.end[i]!,
-      turn: segments.turn[i]!,
+/** The spans of each trajectory, in the order of its turns. */
+function groupSpans({ spans, trajectories }: Batch): Span[][] {
+  const groups: Span[][] = trajectories.map(() => []);
+  for (let i = 0; i < spans.row.length; i++)
+    groups[spans.trajectory[i]!]!.push({
+      start: spans.start[i]!,
+      end: spans.end[i]!,
+      turn: spans.turn[i]!,
     });
   for (const group of groups) group.sort((a, b) => a.turn - b.turn);
   return groups;
 }
 
-/** [segments] of the batch: the reward of each step, for step returns (GiGPO). */
+/** [spans] of the batch: the reward of each step, for step returns (GiGPO). */
 export function stepRewards(batch: Batch, rewards: readonly ComposedReward[]): Float64Array {
-  const { segments, trajectories } = batch;
-  return Float64Array.from(segments.row, (_, i) => {
-    const trajectory = segments.trajectory[i]!;
-    const turn = segments.turn[i]!;
+  const { spans, trajectories } = batch;
+  return Float64Array.from(spans.row, (_, i) => {
+    const trajectory = spans.trajectory[i]!;
+    const turn = spans.turn[i]!;
     const { turns, episode } = rewards[trajectory]!;
     const isLast = turn === trajectories[trajectory]!.turns.length - 1;
     return turns[turn]! + (isLast ? episode : 0);

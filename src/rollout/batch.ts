@@ -1,14 +1,14 @@
 /**
  * @file From trajectories to the packed batch that is trained on: tokens of all rows behind each other,
- * no padding, a mask on what the policy drew, and a table of the agent's segments.
+ * no padding, a mask on what the policy drew, and a table of the agent's spans.
  *
  * In the context `conversation` a row is an episode, in `steps` it is a turn. The ids are the recorded
  * ones; nothing is encoded here.
  */
 import { isWellFormed, type Trajectory, type Turn } from "./trajectory.ts";
 
-/** The agent's segments: one reply each. All arrays are [segments]. */
-export interface SegmentTable {
+/** The agent's spans: one reply each. All arrays are [spans]. */
+export interface SpanTable {
   readonly row: Int32Array;
   /** First token, counted over all rows. */
   readonly start: Int32Array;
@@ -40,7 +40,7 @@ export interface Batch {
   readonly trajectoryOf: Int32Array;
   /** [rows] The turn in `steps`; 0 in `conversation`. */
   readonly order: Int32Array;
-  readonly segments: SegmentTable;
+  readonly spans: SpanTable;
   readonly trajectories: readonly Trajectory[];
 }
 
@@ -94,7 +94,7 @@ export function packTrajectories(
     rows: context === "conversation" ? [turns] : turns.map((turn) => [turn]),
   }));
   const all = pieces.flatMap(({ rows }) => rows);
-  const segmentCount = all.reduce((sum, turns) => sum + turns.length, 0);
+  const spanCount = all.reduce((sum, turns) => sum + turns.length, 0);
   const lengths = all.map((turns) =>
     turns.reduce((sum, { promptIds, reply }) => sum + promptIds.length + reply.ids.length, 0),
   );
@@ -108,16 +108,16 @@ export function packTrajectories(
   const sampledLogprobs = new Float64Array(tokens);
   const trajectoryOf = new Int32Array(all.length);
   const order = new Int32Array(all.length);
-  const column = () => new Int32Array(segmentCount);
-  const segments = { row: column(), start: column(), end: column() };
+  const column = () => new Int32Array(spanCount);
+  const spans = { row: column(), start: column(), end: column() };
   const of = { trajectory: column(), turn: column() };
   const anchors = trajectories.flatMap(({ turns }) => anchorsOf(turns, anchorRule));
-  const rewards = new Float64Array(segmentCount);
-  const valid = new Uint8Array(segmentCount);
+  const rewards = new Float64Array(spanCount);
+  const valid = new Uint8Array(spanCount);
 
   let at = 0;
   let row = 0;
-  let segment = 0;
+  let span = 0;
   for (const [trajectory, { rows }] of pieces.entries()) {
     let number = 0;
     for (const turns of rows) {
@@ -132,15 +132,15 @@ export function packTrajectories(
         logprobs.set(reply.logprobs, at);
         sampledLogprobs.set(reply.sampledLogprobs, at);
         mask.fill(1, at, at + reply.ids.length);
-        segments.row[segment] = row;
-        segments.start[segment] = at;
+        spans.row[span] = row;
+        spans.start[span] = at;
         at += reply.ids.length;
-        segments.end[segment] = at;
-        of.trajectory[segment] = trajectory;
-        of.turn[segment] = number++;
-        rewards[segment] = turn.reward;
-        valid[segment] = isValidTurn(turn, validity) ? 1 : 0;
-        segment++;
+        spans.end[span] = at;
+        of.trajectory[span] = trajectory;
+        of.turn[span] = number++;
+        rewards[span] = turn.reward;
+        valid[span] = isValidTurn(turn, validity) ? 1 : 0;
+        span++;
       }
       for (let token = begin; token < at; token++) positions[token] = token - begin;
       offsets[++row] = at;
@@ -154,7 +154,7 @@ export function packTrajectories(
     sampledLogprobs,
     trajectoryOf,
     order,
-    segments: { ...segments, ...of, anchors, rewards, valid },
+    spans: { ...spans, ...of, anchors, rewards, valid },
     trajectories,
   };
 }

@@ -20,16 +20,16 @@ export class BatchError extends Error {
 
 /** Checks the batch against the trajectories it was made of. */
 export function checkBatch(batch: Batch, vocabularySize = Infinity): void {
-  const { rows, ids, logprobs, positions, segments, trajectories } = batch;
+  const { rows, ids, logprobs, positions, spans, trajectories } = batch;
   const covered = new Uint8Array(ids.length);
   const turnsOf = trajectories.map(() => 0);
   let row = -1;
   let at = 0;
-  for (let segment = 0; segment < segments.row.length; segment++) {
-    const owner = segments.trajectory[segment]!;
+  for (let span = 0; span < spans.row.length; span++) {
+    const owner = spans.trajectory[span]!;
     const trajectory = trajectories[owner];
     if (!trajectory) throw new BatchError(`number ${owner}`, 0, "is none of the batch's episodes");
-    const number = segments.turn[segment]!;
+    const number = spans.turn[span]!;
     const fail = (problem: string): never => {
       throw new BatchError(trajectory.id, number, problem);
     };
@@ -43,14 +43,14 @@ export function checkBatch(batch: Batch, vocabularySize = Infinity): void {
         fail(`its row begins at token ${rows.offsets[row]}, expected ${at}`);
       if (batch.trajectoryOf[row] !== owner) fail("its row is said to be another episode's");
     }
-    if (segments.row[segment] !== row) fail(`it is said to be in row ${segments.row[segment]}`);
+    if (spans.row[span] !== row) fail(`it is said to be in row ${spans.row[span]}`);
     const start = at + promptIds.length;
-    if (segments.start[segment] !== start)
-      fail(`its reply is said to begin at token ${segments.start[segment]}, it does at ${start}`);
+    if (spans.start[span] !== start)
+      fail(`its reply is said to begin at token ${spans.start[span]}, it does at ${start}`);
     if (reply.source !== "policy")
       fail(`its reply is ${reply.source}, not what the policy drew: it cannot be trained on`);
-    if (segments.end[segment]! - start !== reply.ids.length)
-      fail(`${segments.end[segment]! - start} trained tokens for ${reply.ids.length} sampled ones`);
+    if (spans.end[span]! - start !== reply.ids.length)
+      fail(`${spans.end[span]! - start} trained tokens for ${reply.ids.length} sampled ones`);
     for (const [i, id] of promptIds.entries()) {
       if (ids[at + i] !== id) fail(`token ${i} of its prompt is ${ids[at + i]}, ${id} was given`);
       if (!(id >= 0 && id < vocabularySize))
@@ -156,13 +156,13 @@ export function checkLogprobs(
 }
 
 /** Whose token it is. */
-function placeOf({ segments, trajectories, rows, trajectoryOf }: Batch, token: number) {
-  for (let segment = 0; segment < segments.row.length; segment++)
-    if (token >= segments.start[segment]! && token < segments.end[segment]!)
+function placeOf({ spans, trajectories, rows, trajectoryOf }: Batch, token: number) {
+  for (let span = 0; span < spans.row.length; span++)
+    if (token >= spans.start[span]! && token < spans.end[span]!)
       return {
-        trajectory: trajectories[segments.trajectory[segment]!]!.id,
-        turn: segments.turn[segment]!,
-        token: token - segments.start[segment]!,
+        trajectory: trajectories[spans.trajectory[span]!]!.id,
+        turn: spans.turn[span]!,
+        token: token - spans.start[span]!,
       };
   const after = rows.offsets.findIndex((offset) => offset > token);
   const owner = trajectories[trajectoryOf[(after < 0 ? rows.offsets.length : after) - 1]!];

@@ -9,7 +9,7 @@ export {
   type BatchOptions,
   isValidTurn,
   packTrajectories,
-  type SegmentTable,
+  type SpanTable,
   type ValidityRule,
 } from "./batch.ts";
 export { BatchError, checkBatch, checkLogprobs, type LogprobCheck } from "./check.ts";

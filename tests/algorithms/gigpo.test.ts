@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import {
-  agentSegments,
+  agentSpans,
   equalSteps,
   gigpo,
   hgpo,
@@ -61,7 +61,7 @@ function asConversations(): Layout {
     offsets.push(mask.length);
   }
   const rows: Rows = { offsets: Int32Array.from(offsets), mask: Uint8Array.from(mask) };
-  return { rows, spans: agentSegments(rows), rewards: Float64Array.from(rewards), trajectories };
+  return { rows, spans: agentSpans(rows), rewards: Float64Array.from(rewards), trajectories };
 }
 
 const anchors = STEPS.map(([, anchor]) => anchor);

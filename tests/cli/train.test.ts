@@ -267,7 +267,11 @@ describe("sft and eval", () => {
     [["start", "nonsense"], 2, /start takes no "nonsense"/],
     [["sft"], 2, /sft needs --out/],
     [["sft", "--out", "x", "--epochs", "0"], 2, /--epochs must be a whole number, 1 or more/],
-    [["sft", "--out", "x", "--corrected", "1"], 2, /--corrected is called --dagger now[^]*--dagger cannot be "1"/],
+    [
+      ["sft", "--out", "x", "--corrected", "1"],
+      2,
+      /--corrected is called --dagger now[^]*--dagger cannot be "1"/,
+    ],
     [["sft", "--out", "x", "--whims", "("], 2, /--random-pattern cannot be "\("/],
     [["sft", "--out", "x", "--data", "/nowhere.jsonl"], 1, /nowhere.jsonl/],
   ])("%j", async (words, code, message) => {

@@ -36,9 +36,7 @@ function allocate(
   const batch = packTrajectories([one]);
   const tokens = allocateRewards(batch, [given], { mode, gamma });
   for (const [i, value] of tokens.entries()) if (batch.rows.mask[i] === 0) expect(value).toBe(0);
-  return lengths.map((_, i) => [
-    ...tokens.subarray(batch.segments.start[i], batch.segments.end[i]),
-  ]);
+  return lengths.map((_, i) => [...tokens.subarray(batch.spans.start[i], batch.spans.end[i])]);
 }
 
 describe("by hand", () => {
@@ -61,7 +59,7 @@ describe("by hand", () => {
         [1, 1, 1, 1],
       ],
     ],
-    // As published: with γ = 1 every segment gets all of it.
+    // As published: with γ = 1 every span gets all of it.
     [
       "discounted",
       1,
@@ -174,7 +172,7 @@ describe("in general", () => {
     );
   });
 
-  it("discounted hands out R · Σ γ^(tokens after the segment)", () => {
+  it("discounted hands out R · Σ γ^(tokens after the span)", () => {
     fc.assert(
       fc.property(cases, ({ lengths, whole, gamma }) => {
         const tokens = allocate(lengths, reward(whole, []), "discounted", { gamma });
@@ -199,7 +197,7 @@ describe("in general", () => {
     const episodes = [1, 2, 3].map((tokens) => episode([turn({ tokens })], { id: `${tokens}` }));
     const batch = packTrajectories(episodes);
     const tokens = allocateRewards(batch, [reward(1, [0]), reward(2, [0]), reward(3, [0])]);
-    const ends = [...batch.segments.end].map((end) => tokens[end - 1]);
+    const ends = [...batch.spans.end].map((end) => tokens[end - 1]);
     expect(ends).toEqual([1, 2, 3]);
   });
 

@@ -37,7 +37,7 @@ beforeAll(async () => {
 
 describe("a batch", () => {
   it("of conversations has a row per episode: its turns behind each other", () => {
-    const { rows, ids, positions, trajectoryOf, segments } = packTrajectories(all.conversation);
+    const { rows, ids, positions, trajectoryOf, spans } = packTrajectories(all.conversation);
     expect([...trajectoryOf]).toEqual([0, 1, 2, 3, 4, 5]);
     for (const [row, { turns }] of all.conversation.entries()) {
       const [from, to] = [rows.offsets[row]!, rows.offsets[row + 1]!];
@@ -50,7 +50,7 @@ describe("a batch", () => {
       ]);
       expect([...rows.mask.subarray(from, to)]).toEqual(mask);
     }
-    expect(segments.anchors).toHaveLength(segments.row.length);
+    expect(spans.anchors).toHaveLength(spans.row.length);
   });
 
   it("has anchors by observation, or by state: an action that changed nothing leaves it", () => {
@@ -68,18 +68,18 @@ describe("a batch", () => {
     ]);
     const [first, ...others] = all.conversation;
     const stuck = { ...first!, turns: first!.turns.map((one) => ({ ...one, admissible: false })) };
-    const { segments } = packTrajectories([stuck, ...others], { anchors: "state" });
-    expect(segments.anchors.slice(0, stuck.turns.length)).toEqual(
+    const { spans } = packTrajectories([stuck, ...others], { anchors: "state" });
+    expect(spans.anchors.slice(0, stuck.turns.length)).toEqual(
       stuck.turns.map(() => stuck.turns[0]!.anchor),
     );
-    expect(segments.anchors).toHaveLength(segments.row.length);
+    expect(spans.anchors).toHaveLength(spans.row.length);
   });
 
   it("of steps has a row per turn, in order", () => {
-    const { rows, trajectoryOf, order, segments } = packTrajectories(all.steps);
+    const { rows, trajectoryOf, order, spans } = packTrajectories(all.steps);
     const turns = all.steps.flatMap((episode, i) => episode.turns.map((_, turn) => [i, turn]));
     expect([...trajectoryOf].map((owner, row) => [owner, order[row]])).toEqual(turns);
-    expect([...segments.row]).toEqual(turns.map((_, row) => row));
+    expect([...spans.row]).toEqual(turns.map((_, row) => row));
     expect(rows.offsets).toHaveLength(turns.length + 1);
   });
 
@@ -94,11 +94,11 @@ describe("a batch", () => {
     expect(() => packTrajectories([idle])).toThrow(/0:train\/0#0 \(context full\) has no turn/);
   });
 
-  it("carries the world's rewards and validity by segment", () => {
-    const { segments } = packTrajectories(all.steps);
+  it("carries the world's rewards and validity by span", () => {
+    const { spans } = packTrajectories(all.steps);
     const turns = all.steps.flatMap((episode) => episode.turns);
-    expect([...segments.rewards]).toEqual(turns.map(({ reward }) => reward));
-    expect([...segments.valid]).toEqual(turns.map(() => 1));
+    expect([...spans.rewards]).toEqual(turns.map(({ reward }) => reward));
+    expect([...spans.valid]).toEqual(turns.map(() => 1));
   });
 });
 
@@ -130,27 +130,23 @@ function put(
 }
 
 describe.each(["conversation", "steps"] as const)("the check of %s", (context) => {
-  /** A batch, and the token and segment at which the changes below are made. */
+  /** A batch, and the token and span at which the changes below are made. */
   const fresh = () => {
     const batch = packTrajectories(all[context]);
-    const segment = batch.segments.turn.findIndex((turn, i) => i > 2 && turn === 1);
-    const { start, end, row, trajectory } = batch.segments;
+    const span = batch.spans.turn.findIndex((turn, i) => i > 2 && turn === 1);
+    const { start, end, row, trajectory } = batch.spans;
     return {
       batch,
-      segment,
-      start: start[segment]!,
-      end: end[segment]!,
-      row: row[segment]!,
-      owner: trajectory[segment]!,
+      span,
+      start: start[span]!,
+      end: end[span]!,
+      row: row[span]!,
+      owner: trajectory[span]!,
     };
   };
   type Fresh = ReturnType<typeof fresh>;
-  const reply = (
-    batch: Batch,
-    { segment, owner }: Fresh,
-    change: Partial<Turn["reply"]>,
-  ): Batch => {
-    const turn = batch.segments.turn[segment]!;
+  const reply = (batch: Batch, { span, owner }: Fresh, change: Partial<Turn["reply"]>): Batch => {
+    const turn = batch.spans.turn[span]!;
     const trajectories = batch.trajectories.map((one, i) =>
       i === owner
         ? {
@@ -220,24 +216,23 @@ describe.each(["conversation", "steps"] as const)("the check of %s", (context) =
       /has position/,
     ],
     [
-      "a segment that is too short",
-      ({ batch, segment }) => put(batch.segments.end, segment, batch.segments.end[segment]! - 1),
+      "a span that is too short",
+      ({ batch, span }) => put(batch.spans.end, span, batch.spans.end[span]! - 1),
       /trained tokens for \d+ sampled ones/,
     ],
     [
-      "a segment that begins late",
-      ({ batch, segment }) =>
-        put(batch.segments.start, segment, batch.segments.start[segment]! + 1),
+      "a span that begins late",
+      ({ batch, span }) => put(batch.spans.start, span, batch.spans.start[span]! + 1),
       /said to begin at token/,
     ],
     [
-      "a segment of another row",
-      ({ batch, segment }) => put(batch.segments.row, segment, batch.segments.row[segment]! + 1),
+      "a span of another row",
+      ({ batch, span }) => put(batch.spans.row, span, batch.spans.row[span]! + 1),
       /said to be in row/,
     ],
     [
-      "a segment of another turn",
-      ({ batch, segment }) => put(batch.segments.turn, segment, batch.segments.turn[segment]! + 1),
+      "a span of another turn",
+      ({ batch, span }) => put(batch.spans.turn, span, batch.spans.turn[span]! + 1),
       /not in their order/,
     ],
     [
@@ -265,9 +260,9 @@ describe.each(["conversation", "steps"] as const)("the check of %s", (context) =
       "a turn that is left out",
       ({ batch }) => {
         const cut = Object.fromEntries(
-          Object.entries(batch.segments).map(([name, column]) => [name, column.slice(0, -1)]),
-        ) as unknown as Batch["segments"];
-        return { ...batch, segments: cut };
+          Object.entries(batch.spans).map(([name, column]) => [name, column.slice(0, -1)]),
+        ) as unknown as Batch["spans"];
+        return { ...batch, spans: cut };
       },
       /only \d of \d turns are there/,
     ],
@@ -295,7 +290,7 @@ describe.each(["conversation", "steps"] as const)("the check of %s", (context) =
   });
 
   it("compares log-probabilities, and names the worst", () => {
-    const { batch, start, owner, segment } = fresh();
+    const { batch, start, owner, span } = fresh();
     const same = Float64Array.from(batch.logprobs);
     expect(checkLogprobs(batch, same, 0)).toMatchObject({ largest: 0, mean: 0 });
     // What is not trained is not compared.
@@ -303,7 +298,7 @@ describe.each(["conversation", "steps"] as const)("the check of %s", (context) =
     checkLogprobs(batch, same, 0);
     same[start + 1]! += 1e-3;
     expect(checkLogprobs(batch, same, 2e-3).largest).toBeCloseTo(1e-3);
-    const place = `episode ${batch.trajectories[owner]!.id}, turn ${batch.segments.turn[segment]! + 1}`;
+    const place = `episode ${batch.trajectories[owner]!.id}, turn ${batch.spans.turn[span]! + 1}`;
     expect(() => checkLogprobs(batch, same, 1e-5)).toThrow(`${place}: token 1: the recorded`);
     for (const wrong of [Number.NaN, -Infinity, Infinity]) {
       same[start + 1] = wrong;

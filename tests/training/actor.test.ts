@@ -1,6 +1,6 @@
 /**
  * @file The actor and the critic against plain formulas: log-probabilities and values of every token, one
- * update's gradients and weights, whatever the passes, mini-batches and segments.
+ * update's gradients and weights, whatever the passes, mini-batches and spans.
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -116,11 +116,11 @@ async function rewardsOf(options: TrainingOptions, trajectories: readonly Trajec
   return trajectories.map((trajectory) => rewards.get(trajectory)!);
 }
 
-/** The advantage of each segment, which must be the same on all its tokens and 0 elsewhere. */
-function bySegment({ segments, rows }: Batch, advantages: Float64Array): number[] {
+/** The advantage of each span, which must be the same on all its tokens and 0 elsewhere. */
+function bySpan({ spans, rows }: Batch, advantages: Float64Array): number[] {
   expect(advantages.every((value, token) => rows.mask[token] === 1 || value === 0)).toBe(true);
-  return Array.from(segments.start, (start, i) => {
-    const own = [...advantages.slice(start, segments.end[i])];
+  return Array.from(spans.start, (start, i) => {
+    const own = [...advantages.slice(start, spans.end[i])];
     expect(new Set(own).size).toBe(1);
     return own[0]!;
   });
@@ -147,7 +147,7 @@ describe("the specification's GiGPO vector, from trajectories", () => {
       "env.context=steps",
       ...settings,
     ]);
-    expect(largestDifference(bySegment(batch, advantages), expected)).toBeLessThan(1e-5);
+    expect(largestDifference(bySpan(batch, advantages), expected)).toBeLessThan(1e-5);
     expect(metrics["episode/valid_action_ratio"]).toBeCloseTo(6 / 7, 10);
   });
 
@@ -156,7 +156,7 @@ describe("the specification's GiGPO vector, from trajectories", () => {
       "algorithm.adv_estimator=gigpo",
       ...settings,
     ]);
-    const got = bySegment(batch, advantages);
+    const got = bySpan(batch, advantages);
     expect(largestDifference(got, expected)).toBeLessThan(1e-5);
   });
 });
@@ -176,7 +176,7 @@ describe("KL in the reward", () => {
     const with_ = await estimate(some, settings, { oldLogprobs, referenceLogprobs, values });
     // γ = λ = 1 and values 0: the return of a token is what is still to come.
     for (const [row, { turns, reward }] of some.entries()) {
-      const first = batch.segments.start[batch.segments.row.indexOf(row)]!;
+      const first = batch.spans.start[batch.spans.row.indexOf(row)]!;
       const tokens = 3 * turns.length;
       expect(with_.returns[first]).toBeCloseTo(reward - 0.5 * 0.2 * tokens, 9);
     }

@@ -41,7 +41,7 @@ describe("updates that are not finite", () => {
     const { workers, batch, options: run } = await setUp(config);
     const bad = 4;
     const advantages = batch.logprobs.map((_, i) => (batch.rows.mask[i] ? 0.5 : 0));
-    const place = batch.segments.start[batch.segments.row.indexOf(bad)]!;
+    const place = batch.spans.start[batch.spans.row.indexOf(bad)]!;
     advantages[place] = Number.NaN;
     const options = { ...updateOptions(run, "actor", 1), shuffle: false };
     const result = updateActor(workers.actor, batch, { advantages }, actorSettings(run), options);

@@ -3,8 +3,8 @@
  * and HGPO, of step rewards and of action validity.
  *
  * With rows that are steps, a step is its row (`stepsOfRows`). With rows that are conversations, a
- * step is one agent segment (`agentSegments`, or the rollout's own table, which also knows where two
- * segments touch).
+ * step is one agent span (`agentSpans`, or the rollout's own table, which also knows where two
+ * spans touch).
  */
 import { checkLength, type Rows, rowCount } from "../rows.ts";
 
@@ -30,7 +30,7 @@ export function stepsOfRows({ offsets }: Rows): Spans {
 }
 
 /** One step per unbroken run of trained tokens. */
-export function agentSegments({ offsets, mask }: Rows): Spans {
+export function agentSpans({ offsets, mask }: Rows): Spans {
   const row: number[] = [];
   const start: number[] = [];
   const end: number[] = [];

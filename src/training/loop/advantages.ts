@@ -59,7 +59,7 @@ export function estimateAdvantages(
   klController: KlController,
   ranks: Ranks,
 ): EstimatedAdvantages {
-  const { rows, segments, trajectories, trajectoryOf } = batch;
+  const { rows, spans, trajectories, trajectoryOf } = batch;
   const metrics: Metrics = {};
 
   // What the episode earned, on its tokens.
@@ -89,15 +89,15 @@ export function estimateAdvantages(
   let returns = stepReturns(
     {
       rewards: stepRewards(batch, inputs.rewards),
-      trajectories: segments.trajectory,
-      order: segments.turn,
+      trajectories: spans.trajectory,
+      order: spans.turn,
     },
     settings.gamma,
   );
   let stepScores: Float64Array | undefined;
   if (settings.invalidActionPenalty !== undefined) {
     const penalized = penalizeInvalidActions(
-      { rows, spans: segments, rewards, stepReturns: returns, valid: segments.valid },
+      { rows, spans, rewards, stepReturns: returns, valid: spans.valid },
       settings.invalidActionPenalty,
     );
     ({ rewards, stepReturns: returns, scores: stepScores } = penalized);
@@ -115,10 +115,10 @@ export function estimateAdvantages(
     oldLogprobs: inputs.oldLogprobs,
     squaredProbabilities: inputs.squaredProbabilities,
     steps: {
-      spans: segments,
-      anchors: segments.anchors,
+      spans,
+      anchors: spans.anchors,
       returns,
-      order: segments.turn,
+      order: spans.turn,
       scores: stepScores,
     },
   };
