@@ -16,6 +16,7 @@ export * from "./optimizers/index.ts";
 export { returnFreedMemory, runtimeInfo, setThreads, threads } from "./runtime.ts";
 export type { Operand } from "./tensor/arithmetic.ts";
 export type { Device, Dtype, Nested } from "./tensor/core.ts";
+export type { Indices } from "./tensor/indexing.ts";
 export { invoke, invokeMany, type Operator, openmanus } from "./tensor/invoke.ts";
 export type { Reduction } from "./tensor/network.ts";
 export type { Dimensions, ValuesAndIndices } from "./tensor/reduction.ts";
