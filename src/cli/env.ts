@@ -36,11 +36,11 @@ export const env: Command = {
     "  --split S         verify, or serve, only this split",
     "  --limit N         verify only the first N tasks of each split",
     "  --json            one JSON object on standard output",
-    "  --port N          serve on this port (any that is free unless said)",
-    "  --kind K          as which of AgentGym's servers: alfworld, webshop, textcraft, … (by NAME unless said)",
-    "  --host H          serve on this address (127.0.0.1 unless said: the protocol has no passwords)",
-    "  --environments N  how many there may be at once (1024 unless said)",
-    "  --idle SECONDS    close an environment that nobody uses for so long (3600 unless said)",
+    "  --port N          serve on this port (default: any that is free)",
+    "  --kind K          as which of AgentGym's servers: alfworld, webshop, textcraft, … (default: by NAME)",
+    "  --host H          serve on this address (default: 127.0.0.1; the protocol has no passwords)",
+    "  --environments N  how many there may be at once (default: 1024)",
+    "  --idle SECONDS    close an environment that nobody uses for so long (default: 3600)",
     "",
     "Example: openmanus-rl env verify alfworld ~/alfworld/json_2.1.1 --json",
     "         openmanus-rl env serve textcraft --port 36001",
@@ -166,7 +166,7 @@ function described(
 
 function aboutOption(option: Option): string {
   const choices = "choices" in option && option.choices ? ` (${option.choices.join(", ")})` : "";
-  const otherwise = option.default === undefined ? "" : `; ${option.default} unless said`;
+  const otherwise = option.default === undefined ? "" : `; default: ${option.default}`;
   return `${option.about}${choices}${otherwise}`;
 }
 

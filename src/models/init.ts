@@ -26,7 +26,7 @@ export interface InitOptions {
   seed: number;
   /** Dtype on disk. Default: float32. */
   dtype?: Dtype;
-  /** Whether attention begins by matching (matching.ts); random unless said. */
+  /** Whether attention begins by matching (matching.ts). Default: it begins at random. */
   matching?: boolean;
 }
 
