@@ -1,6 +1,16 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const source = fileURLToPath(new URL("./src", import.meta.url));
+
 export default defineConfig({
+  resolve: {
+    // As in tsconfig.json: in a checkout, the package's name means its sources.
+    alias: [
+      { find: /^openmanus-rl$/, replacement: `${source}/library/index.ts` },
+      { find: /^openmanus-rl\/(.+)$/, replacement: `${source}/$1/index.ts` },
+    ],
+  },
   test: {
     include: ["tests/**/*.test.ts"],
     globalSetup: ["tests/support/skipped.ts"],

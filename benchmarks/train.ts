@@ -6,8 +6,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Config, resolveConfig } from "../src/config/index.ts";
-import { openConfiguredWorld } from "../src/evaluation/index.ts";
+import { openRunWorld } from "../src/assembly/index.ts";
+import { type ResolvedRun, resolveConfig, runOptions } from "../src/config/index.ts";
 import {
   initModelFolder,
   loadChat,
@@ -22,7 +22,7 @@ import {
   examplesOf,
   expertEpisodes,
   fineTune,
-  train as runTraining,
+  runTraining,
   taskOrder,
   worldTexts,
 } from "../src/training/index.ts";
@@ -56,10 +56,10 @@ export const train: Benchmark = {
       const model = await warmModel(folder);
       console.error("an iteration …");
       const all: Metrics[] = [];
-      const config = configOf(model, folder);
+      const { options } = await optionsOf(model, folder);
       await runTraining({
-        config,
-        loggers: [{ log: (_, metrics) => void all.push(metrics), close() {} }],
+        options,
+        loggers: [() => ({ log: (_, metrics) => void all.push(metrics), close() {} })],
         say: (text) => console.error(text),
       });
       const loaded = loadModel(model);
@@ -73,7 +73,7 @@ export const train: Benchmark = {
   report: (figures) => reportOf(figures as Figures),
 };
 
-function configOf(model: string, folder: string): Config {
+function optionsOf(model: string, folder: string): Promise<ResolvedRun> {
   const overrides = [
     `actor_rollout_ref.model.path=${model}`,
     "env.env_name=household",
@@ -87,13 +87,13 @@ function configOf(model: string, folder: string): Config {
     "trainer.val_before_train=False",
     `trainer.default_local_dir=${join(folder, "run")}`,
   ];
-  return resolveConfig({ preset: "small-model", overrides }).config;
+  return runOptions(resolveConfig({ preset: "small-model", overrides }).config);
 }
 
 async function warmModel(parent: string): Promise<string> {
   const [folder, warm] = [join(parent, "new"), join(parent, "warm")];
-  const config = configOf(folder, parent);
-  const world = await openConfiguredWorld(config);
+  const { play, world: where } = await optionsOf(folder, parent);
+  const world = await openRunWorld(where);
   const order = taskOrder(await world.world.tasks(world.trainSplit), 1, true);
   initModelFolder(folder, {
     config: presetConfig("small"),
@@ -104,7 +104,7 @@ async function warmModel(parent: string): Promise<string> {
   const model = loadModel(folder);
   console.error(`a warm start on ${EXPERT_EPISODES} expert episodes …`);
   const episodes = await expertEpisodes({
-    ...{ config, world, chat, seed: 0 },
+    ...{ play, world, chat, seed: 0 },
     tasks: order.next(EXPERT_EPISODES),
     contextLength: model.config.maximumPositions,
   });

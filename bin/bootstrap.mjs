@@ -1,14 +1,25 @@
 /**
- * @file Makes a fresh checkout ready to run: npm's packages, then the native addon (src/setup).
+ * @file Makes the package ready to run: npm's packages (in a checkout), then the native addon
+ * (src/setup).
  *
  * Plain JavaScript without dependencies, because it runs before anything is installed. `npm start`,
- * `npm test` and `npm run bench` call it first, so the usual case, nothing to do, takes no longer
- * than starting Node: it compares the facts that the last set-up wrote down (src/setup/facts.ts).
+ * `npm test` and `npm run bench` call it first, and so does `openmanus-rl setup`. The usual case,
+ * nothing to do, takes no longer than starting Node: it compares the facts that the last set-up wrote
+ * down (src/setup/stamp/facts.ts).
  */
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -17,15 +28,23 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const build = join(root, "build/native");
 const say = (line) => console.log(`setup: ${line}`);
 
-function readJson(path) {
+function readText(path) {
   try {
-    return JSON.parse(readFileSync(path, "utf8"));
+    return readFileSync(path, "utf8");
   } catch {
     return undefined;
   }
 }
 
-/** See src/setup/facts.ts, which writes what this compares. */
+function readJson(path) {
+  try {
+    return JSON.parse(readText(path));
+  } catch {
+    return undefined;
+  }
+}
+
+/** See src/setup/stamp/facts.ts, which writes what this compares. */
 function signature(path) {
   try {
     const found = statSync(path);
@@ -43,7 +62,7 @@ function currentStamp() {
   if (!stamp?.facts || !existsSync(stamp.addon)) return undefined;
   const { node, cpuFlags, environment, files } = stamp.facts;
 
-  const flags = /^(?:flags|Features)\s*:\s*(.*)$/m.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1];
+  const flags = /^(?:flags|Features)\s*:\s*(.*)$/m.exec(readText("/proc/cpuinfo"))?.[1];
   const path = (process.env.PATH ?? "").split(delimiter);
   const now = {
     ...process.env,
@@ -94,18 +113,24 @@ function installPackages() {
 /** One set-up at a time: a second one waits, then finds everything done. */
 function withLock(work) {
   const lock = join(build, "lock");
-  mkdirSync(build, { recursive: true });
+  try {
+    mkdirSync(build, { recursive: true });
+    accessSync(build, constants.W_OK);
+  } catch {
+    // Installed by root for everyone: nothing is written here, so there is nothing to guard.
+    return work();
+  }
   for (let announced = false; ; ) {
     try {
-      writeFileSync(lock, String(process.pid), { flag: "wx" });
+      writeFileSync(lock, `${process.pid} ${startOf(process.pid)}`, { flag: "wx" });
       break;
     } catch (error) {
       if (error.code !== "EEXIST") throw error;
     }
-    const holder = Number(readJson(lock));
-    if (holderIsGone(lock, holder)) rmSync(lock, { force: true });
+    const holder = readText(lock) ?? "";
+    if (isAbandoned(lock, holder)) rmSync(lock, { force: true });
     else if (!announced) {
-      say(`waiting for another set-up (process ${holder}) …`);
+      say(`waiting for another set-up (process ${holder.split(" ")[0]}) …`);
       announced = true;
     }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
@@ -116,14 +141,17 @@ function withLock(work) {
 }
 
 /** A killed set-up leaves its lock behind; so does one that died before it wrote its number. */
-function holderIsGone(lock, holder) {
-  if (!holder) return Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0) > 5000;
-  try {
-    process.kill(holder, 0);
-    return false;
-  } catch (error) {
-    return error.code === "ESRCH";
-  }
+function isAbandoned(lock, holder) {
+  if (holder === "")
+    return Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0) > 5000;
+  const [id, start] = holder.split(" ");
+  const running = startOf(id);
+  return running === undefined || running !== start;
+}
+
+/** When a process started; undefined when there is none. See src/setup/cache/lock.ts. */
+function startOf(id) {
+  return readText(`/proc/${id}/stat`)?.split(") ").at(-1).split(" ")[19];
 }
 
 function ready() {
@@ -143,7 +171,10 @@ if (!ready()) {
   withLock(() => {
     if (ready()) return;
     if (!packagesAreInstalled()) installPackages();
-    const main = ["--import", "tsx", join(root, "src/setup/main.ts")];
+    const source = join(root, "src/setup/main.ts");
+    const main = existsSync(source)
+      ? ["--import", "tsx", source]
+      : [join(root, "dist/setup/main.js")];
     const { status } = spawnSync(process.execPath, main, { cwd: root, stdio: "inherit" });
     process.exitCode = status ?? 1;
   });

@@ -1,15 +1,15 @@
 // The addon's entry: everything that TypeScript can call, gathered.
 #include <c10/util/Logging.h>
 
-#include "autograd.h"
-#include "block_cache.h"
-#include "door.h"
-#include "handles.h"
-#include "node.h"
-#include "process_group.h"
-#include "random.h"
-#include "runtime.h"
-#include "tensors.h"
+#include "autograd/autograd.h"
+#include "distributed/process_group.h"
+#include "door/door.h"
+#include "door/handles.h"
+#include "door/node.h"
+#include "runtime/block_cache.h"
+#include "runtime/runtime.h"
+#include "tensor/random.h"
+#include "tensor/tensors.h"
 
 NAPI_MODULE_INIT() {
   using namespace openmanus;

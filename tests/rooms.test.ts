@@ -1,7 +1,7 @@
 /**
  * @file Checks the walls between the rooms of src/ (see CONTRIBUTING.md): a room imports only rooms
- * before it in the list, only through their index.ts, only packages we depend on; and only src/torch
- * touches the native addon.
+ * before it in the list, only through their index.ts, only packages we depend on; only src/torch touches
+ * the native addon, and only src/config knows verl's tree of settings.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,9 +11,14 @@ import { describe, expect, it } from "vitest";
 
 /** In the order in which they may know each other: each one only those before it. */
 const ROOMS = [
-  ...["setup", "torch", "models", "generation", "environments", "agents", "rollout", "rewards"],
-  ...["algorithms", "monitoring", "config", "evaluation", "training", "cli"],
+  ...["spelling", "setup", "torch", "models", "generation", "environments", "agents", "rollout"],
+  ...["algorithms", "rewards", "monitoring", "evaluation", "assembly", "training", "config"],
+  ...["library", "cli"],
 ];
+
+/** verl's tree of settings ends at the border: only this room may name its sections. */
+const BORDER = "config";
+const VERL = /actor_rollout_ref/;
 
 /**
  * What only src/torch (and src/setup, which builds it) may do: load a native file, or take the
@@ -40,6 +45,10 @@ function problemsOf(path: string, text: string, packages: readonly string[]): st
       return [`${room} must not know ${other}, which comes after it`];
     return target === `${other}/index.ts` ? [] : [`${name} does not go through ${other}/index.ts`];
   });
+  // In comments and messages, too: whoever stands behind the border must not have to know it.
+  if (room !== BORDER && VERL.test(text)) {
+    problems.push("names verl's actor_rollout_ref, which only src/config may");
+  }
   if (!["setup", "torch"].includes(room) && NATIVE.test(code)) {
     problems.push("only src/torch touches the native addon");
   }
@@ -125,6 +134,12 @@ describe("the checker", () => {
     ],
     ["the addon by stamp", "cli/a.ts", "const { addon } = locateAddon();", /only src/],
     ["the addon's path", "cli/a.ts", "load(locateAddon().addon);", /only src/],
+    [
+      "verl's tree",
+      "training/a.ts",
+      "const lr = config.actor_rollout_ref.actor.optim.lr; // as verl",
+      /only src\/config may/,
+    ],
     ["an unknown room", "utilities/a.ts", "", /utilities is not a known room/],
     ["a file in no room", "a.ts", "", /is not a known room/],
   ])("sees %s", (_, path, text, problem) => {
@@ -139,6 +154,7 @@ describe("the checker", () => {
       "cli/a.ts",
       'import "node:fs";\nimport "tsx/esm/api";\nimport "@scope/name";',
     ],
+    ["verl's tree at the border", "config/a.ts", "config.actor_rollout_ref.model.path;"],
     ["what set-up knows", "cli/a.ts", "const { libtorch } = locateAddon();"],
     ["comments", "torch/a.ts", '// import "../cli/index.ts"\n/* from "../cli/index.ts" */'],
     ["addresses in strings", "torch/a.ts", 'const x = "https://a"; import "node:os";'],

@@ -35,8 +35,9 @@ class LinkStore : public c10d::Store {
     return std::stoll(request(StoreAction::kAdd, key, std::to_string(value)));
   }
 
-  std::vector<uint8_t> compareSet(const std::string& key, const std::vector<uint8_t>& expected,
-                                  const std::vector<uint8_t>& desired) override {
+  std::vector<uint8_t> compareSet(
+      const std::string& key, const std::vector<uint8_t>& expected,
+      const std::vector<uint8_t>& desired) override {
     return bytes(request(StoreAction::kCompareSet, key, text(expected), text(desired)));
   }
 
@@ -74,8 +75,9 @@ class LinkStore : public c10d::Store {
     return std::vector<uint8_t>(value.begin(), value.end());
   }
 
-  std::string request(StoreAction action, const std::string& key, const std::string& first = "",
-                      const std::string& second = "", bool* found = nullptr) {
+  std::string request(
+      StoreAction action, const std::string& key, const std::string& first = "",
+      const std::string& second = "", bool* found = nullptr) {
     try {
       return link_->store(action, key, first, second, Clock::now() + timeout_, found);
     } catch (const Verdict& verdict) {
@@ -121,8 +123,8 @@ class C10dTransport : public Transport {
     return std::make_shared<CollectiveFlight>(group_->broadcast(tensors, options));
   }
 
-  std::shared_ptr<Flight> allGather(const std::vector<at::Tensor>& outputs,
-                                    const at::Tensor& input) override {
+  std::shared_ptr<Flight> allGather(
+      const std::vector<at::Tensor>& outputs, const at::Tensor& input) override {
     std::vector<std::vector<at::Tensor>> lists{outputs};
     std::vector<at::Tensor> inputs{input};
     return std::make_shared<CollectiveFlight>(group_->allgather(lists, inputs));

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../dtypes.h"
-#include "../handles.h"
-#include "../node.h"
+#include "door/dtypes.h"
+#include "door/handles.h"
+#include "door/node.h"
 
 namespace openmanus {
 
@@ -19,22 +19,25 @@ using Operation = Group::Operation;
 
 void requireDense(const char* what, const at::Tensor& tensor) {
   if (tensor.layout() != at::kStrided || tensor.is_quantized())
-    throw ArgumentError(std::string(what) + ": expected a dense tensor, got " +
-                        describeTensor(tensor) + " with another layout; make it dense first");
+    throw ArgumentError(
+        std::string(what) + ": expected a dense tensor, got " + describeTensor(tensor) +
+        " with another layout; make it dense first");
 }
 
 void requireWritable(const char* what, const at::Tensor& tensor) {
   requireDense(what, tensor);
   if (at::has_internal_overlap(tensor) == at::MemOverlap::Yes)
-    throw ArgumentError(std::string(what) + ": several elements of " + describeTensor(tensor) +
-                        " share one place in memory (an expanded tensor), so it cannot be written "
-                        "to; pass a clone");
+    throw ArgumentError(
+        std::string(what) + ": several elements of " + describeTensor(tensor) +
+        " share one place in memory (an expanded tensor), so it cannot be written "
+        "to; pass a clone");
 }
 
 void requireRank(const Group& group, const char* what, int rank) {
   if (rank < 0 || rank >= group.world())
-    throw ArgumentError(std::string(what) + ": there is no rank " + std::to_string(rank) +
-                        " in a world of " + std::to_string(group.world()));
+    throw ArgumentError(
+        std::string(what) + ": there is no rank " + std::to_string(rank) + " in a world of " +
+        std::to_string(group.world()));
 }
 
 // The dtype in which the transport reduces: sums of half-precision numbers would lose their last
@@ -42,9 +45,10 @@ void requireRank(const Group& group, const char* what, int rank) {
 at::ScalarType reductionDtype(const char* what, const at::Tensor& tensor, Reduction reduction) {
   const at::ScalarType dtype = tensor.scalar_type();
   if (reduction == Reduction::kAverage && !at::isFloatingType(dtype))
-    throw ArgumentError(std::string(what) + ": an average of " + dtypeName(dtype) +
-                        " values would have to be rounded; convert to float32 first, or reduce by "
-                        "\"sum\"");
+    throw ArgumentError(
+        std::string(what) + ": an average of " + dtypeName(dtype) +
+        " values would have to be rounded; convert to float32 first, or reduce by "
+        "\"sum\"");
   switch (dtype) {
     case at::kFloat:
     case at::kDouble:
@@ -61,8 +65,8 @@ at::ScalarType reductionDtype(const char* what, const at::Tensor& tensor, Reduct
     case at::kBool:
       return at::kByte;
     default:
-      throw ArgumentError(std::string(what) + ": values of dtype " + dtypeName(dtype) +
-                          " cannot be reduced");
+      throw ArgumentError(
+          std::string(what) + ": values of dtype " + dtypeName(dtype) + " cannot be reduced");
   }
 }
 
@@ -101,8 +105,9 @@ void writeBack(const at::Tensor& tensor, const at::Tensor& flat) {
 }
 
 // Reduces into a vector of the reduction's dtype, which may be the tensor's own memory.
-at::Tensor reduceFlat(Group& group, Operation& operation, const at::Tensor& tensor,
-                      at::ScalarType dtype, Reduction reduction, bool inPlace) {
+at::Tensor reduceFlat(
+    Group& group, Operation& operation, const at::Tensor& tensor, at::ScalarType dtype,
+    Reduction reduction, bool inPlace) {
   at::Tensor flat = flatten(group, tensor).to(dtype);
   if (!inPlace && sameMemory(flat, tensor)) flat = flat.clone();
   const Reduction actual = transportReduction(tensor.scalar_type(), reduction);
@@ -129,8 +134,9 @@ std::vector<int64_t> withFirst(int64_t first, at::IntArrayRef rest) {
 }
 
 // One tensor per rank whose first dimensions are `lengths`, by padding to the longest.
-std::vector<at::Tensor> gatherLengths(Group& group, Operation& operation, const at::Tensor& tensor,
-                                      const std::vector<int64_t>& lengths) {
+std::vector<at::Tensor> gatherLengths(
+    Group& group, Operation& operation, const at::Tensor& tensor,
+    const std::vector<int64_t>& lengths) {
   const at::IntArrayRef inner = tensor.sizes().slice(1);
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   at::Tensor padded = tensor.detach();
@@ -141,8 +147,7 @@ std::vector<at::Tensor> gatherLengths(Group& group, Operation& operation, const 
     padded.narrow(0, tensor.size(0), longest - tensor.size(0)).zero_();
   }
   const at::Tensor rows = gatherRows(group, operation, flatten(group, padded));
-  const at::Tensor all =
-      rows.to(tensor.device()).view(withFirst(group.world(), padded.sizes()));
+  const at::Tensor all = rows.to(tensor.device()).view(withFirst(group.world(), padded.sizes()));
   std::vector<at::Tensor> result;
   for (int64_t i = 0; i < group.world(); ++i)
     result.push_back(all[i].narrow(0, 0, lengths[static_cast<size_t>(i)]));
@@ -157,20 +162,21 @@ std::vector<int64_t> firstSizes(const std::vector<Signature>& signatures) {
 
 void requireBytes(const char* what, const at::Tensor& tensor) {
   if (tensor.scalar_type() != at::kByte || tensor.dim() != 1)
-    throw ArgumentError(std::string(what) + ": expected uint8[length], got " +
-                        describeTensor(tensor));
+    throw ArgumentError(
+        std::string(what) + ": expected uint8[length], got " + describeTensor(tensor));
 }
 
 // The lengths of the parts that the ranks get, checked.
-std::vector<int64_t> partsOf(const Group& group, const at::Tensor& tensor,
-                             const std::vector<int64_t>& sizes) {
+std::vector<int64_t> partsOf(
+    const Group& group, const at::Tensor& tensor, const std::vector<int64_t>& sizes) {
   const int64_t world = group.world();
   const int64_t rows = tensor.size(0);
   if (sizes.empty()) {
     if (rows % world != 0)
-      throw ArgumentError("reduceScatter: the first dimension of " + describeTensor(tensor) +
-                          " cannot be cut into " + std::to_string(world) +
-                          " equal parts; give the size of each rank's part");
+      throw ArgumentError(
+          "reduceScatter: the first dimension of " + describeTensor(tensor) +
+          " cannot be cut into " + std::to_string(world) +
+          " equal parts; give the size of each rank's part");
     return std::vector<int64_t>(static_cast<size_t>(world), rows / world);
   }
   int64_t sum = 0;
@@ -179,10 +185,10 @@ std::vector<int64_t> partsOf(const Group& group, const at::Tensor& tensor,
     sum += size;
   }
   if (static_cast<int64_t>(sizes.size()) != world || sum != rows)
-    throw ArgumentError("reduceScatter: expected " + std::to_string(world) +
-                        " sizes with the sum " + std::to_string(rows) + " (of " +
-                        describeTensor(tensor) + "), got " + std::to_string(sizes.size()) +
-                        " with the sum " + std::to_string(sum));
+    throw ArgumentError(
+        "reduceScatter: expected " + std::to_string(world) + " sizes with the sum " +
+        std::to_string(rows) + " (of " + describeTensor(tensor) + "), got " +
+        std::to_string(sizes.size()) + " with the sum " + std::to_string(sum));
   return sizes;
 }
 
@@ -201,8 +207,9 @@ std::string pairName(const char* verb, int peer, int tag) {
 void requirePeer(const Group& group, const char* what, int peer, int tag) {
   requireRank(group, what, peer);
   if (peer == group.rank())
-    throw ArgumentError(std::string(what) + ": rank " + std::to_string(peer) +
-                        " is this rank itself; the other side must be another rank");
+    throw ArgumentError(
+        std::string(what) + ": rank " + std::to_string(peer) +
+        " is this rank itself; the other side must be another rank");
   if (tag < 0) throw ArgumentError(std::string(what) + ": a tag is not negative");
 }
 
@@ -215,8 +222,8 @@ Signature receiveHeader(Group& group, Operation& operation, int source, int tag)
   return header;
 }
 
-void receivePayload(Group& group, Operation& operation, const at::Tensor& flat, int source,
-                    int tag) {
+void receivePayload(
+    Group& group, Operation& operation, const at::Tensor& flat, int source, int tag) {
   if (flat.numel() > 0)
     operation.await([&] { return group.gloo().receive(asBytes(flat), source, tag); });
 }
@@ -274,8 +281,9 @@ std::vector<at::Tensor> allGatherUneven(Group& group, const at::Tensor& tensor) 
   return gatherLengths(group, operation, tensor, firstSizes(signatures));
 }
 
-at::Tensor reduceScatter(Group& group, const at::Tensor& tensor, Reduction reduction,
-                         const std::vector<int64_t>& sizes) {
+at::Tensor reduceScatter(
+    Group& group, const at::Tensor& tensor, Reduction reduction,
+    const std::vector<int64_t>& sizes) {
   group.requireUsable();
   requireDense("reduceScatter", tensor);
   if (tensor.dim() == 0)
@@ -314,8 +322,9 @@ void send(Group& group, const at::Tensor& tensor, int destination, int tag) {
   requireDense("send", tensor);
   requirePeer(group, "send", destination, tag);
   if (tensor.dim() > Signature::kSizes)
-    throw ArgumentError("send: a tensor has at most " + std::to_string(Signature::kSizes) +
-                        " dimensions, got " + describeTensor(tensor));
+    throw ArgumentError(
+        "send: a tensor has at most " + std::to_string(Signature::kSizes) + " dimensions, got " +
+        describeTensor(tensor));
   const c10::NoGradGuard noGrad;
   Operation operation(group, pairName("send to", destination, tag), destination);
   const Signature header = Signature::of(OperationKind::kSend).withTensor(tensor);
@@ -348,10 +357,11 @@ void receiveInto(Group& group, const at::Tensor& tensor, int source, int tag) {
   const Signature header = receiveHeader(group, operation, source, tag);
   const Signature expected = Signature::of(OperationKind::kSend).withTensor(tensor);
   if (!header.matches(expected))
-    operation.fail("rank " + std::to_string(source) + " calls " + header.describe() +
-                       ", rank " + std::to_string(group.rank()) + " receives into " +
-                       describeTensor(tensor) + ". Shape and dtype must be the same",
-                   {source, group.rank()});
+    operation.fail(
+        "rank " + std::to_string(source) + " calls " + header.describe() + ", rank " +
+            std::to_string(group.rank()) + " receives into " + describeTensor(tensor) +
+            ". Shape and dtype must be the same",
+        {source, group.rank()});
   if (tensor.numel() == 0) return;
   const at::Tensor flat = tensor.detach().to(at::kCPU).contiguous().view({-1});
   receivePayload(group, operation, flat, source, tag);

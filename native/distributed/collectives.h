@@ -23,8 +23,8 @@ at::Tensor allGather(Group& group, const at::Tensor& tensor);
 std::vector<at::Tensor> allGatherUneven(Group& group, const at::Tensor& tensor);
 // The reduction's part of this rank along the first dimension. `sizes` has one length per rank, or
 // is empty for equal ones.
-at::Tensor reduceScatter(Group& group, const at::Tensor& tensor, Reduction reduction,
-                         const std::vector<int64_t>& sizes);
+at::Tensor reduceScatter(
+    Group& group, const at::Tensor& tensor, Reduction reduction, const std::vector<int64_t>& sizes);
 void barrier(Group& group);
 
 void send(Group& group, const at::Tensor& tensor, int destination, int tag);

@@ -42,8 +42,9 @@ std::string rankList(const std::vector<int>& ranks) {
   return text;
 }
 
-Coordinator::Coordinator(const std::string& host, uint16_t port, int world,
-                         Milliseconds joinTimeout, const std::string& settings)
+Coordinator::Coordinator(
+    const std::string& host, uint16_t port, int world, Milliseconds joinTimeout,
+    const std::string& settings)
     : world_(world),
       joinTimeout_(joinTimeout),
       settings_(settings),
@@ -79,9 +80,11 @@ void Coordinator::run() {
     for (int rank = 0; rank < world_; ++rank) listenTo(rank);
     acceptStrangers();
     for (Stranger& stranger : strangers_) greet(stranger);
-    strangers_.erase(std::remove_if(strangers_.begin(), strangers_.end(),
-                                    [](const Stranger& one) { return !one.connection.open(); }),
-                     strangers_.end());
+    strangers_.erase(
+        std::remove_if(
+            strangers_.begin(), strangers_.end(),
+            [](const Stranger& one) { return !one.connection.open(); }),
+        strangers_.end());
     decide();
   }
   // Rank 0 leaves: what was said to the others must still reach them.
@@ -129,18 +132,20 @@ void Coordinator::greet(Stranger& stranger) {
     const int64_t world = reader.integer();
     const int64_t rank = reader.integer();
     if (world != world_)
-      return refuse("this rank was told that the world has " + std::to_string(world) +
-                    " ranks, rank 0 that it has " + std::to_string(world_) +
-                    ". Set the same WORLD_SIZE on all ranks");
+      return refuse(
+          "this rank was told that the world has " + std::to_string(world) +
+          " ranks, rank 0 that it has " + std::to_string(world_) +
+          ". Set the same WORLD_SIZE on all ranks");
     if (rank < 0 || rank >= world_) return refuse("there is no rank " + std::to_string(rank));
     const int64_t process = reader.integer();
     const std::string machine = reader.text();
     Peer& peer = peers_[static_cast<size_t>(rank)];
     const bool same = peer.process == process && peer.machine == machine;
     if (peer.alive() && !verdict_ && !same)
-      return refuse("another process (" + std::to_string(peer.process) + " on " + peer.machine +
-                    ") has already joined as rank " + std::to_string(rank) +
-                    ". Give every process its own RANK, and every run its own MASTER_PORT");
+      return refuse(
+          "another process (" + std::to_string(peer.process) + " on " + peer.machine +
+          ") has already joined as rank " + std::to_string(rank) +
+          ". Give every process its own RANK, and every run its own MASTER_PORT");
     if (peer.joined || verdict_) {
       // The group of this coordinator is over; the next one on this port has to wait for its end.
       stranger.connection.send(MessageWriter(static_cast<uint8_t>(Message::kBusy)).bytes());
@@ -149,8 +154,9 @@ void Coordinator::greet(Stranger& stranger) {
     const std::string address = reader.text();
     const std::string settings = reader.text();
     if (settings != settings_)
-      return refuse("this rank has " + settings + ", rank 0 has " + settings_ +
-                    ". Give all ranks the same options");
+      return refuse(
+          "this rank has " + settings + ", rank 0 has " + settings_ +
+          ". Give all ranks the same options");
     peer.process = process;
     peer.machine = machine;
     peer.address = address;
@@ -173,11 +179,12 @@ void Coordinator::checkComplete() {
   for (int rank = 0; rank < world_; ++rank)
     (isLoopback(peers_[static_cast<size_t>(rank)].address) ? local : remote).push_back(rank);
   if (!local.empty() && !remote.empty())
-    return declare({Reason::kRendezvous, local,
-                    rankList(local) +
-                        " reached MASTER_ADDR by a loopback address, where the other machines "
-                        "cannot reach them back. Set MASTER_ADDR to an address that means the same "
-                        "on all machines, or GLOO_SOCKET_IFNAME to the network interface to use"});
+    return declare(
+        {Reason::kRendezvous, local,
+         rankList(local) +
+             " reached MASTER_ADDR by a loopback address, where the other machines "
+             "cannot reach them back. Set MASTER_ADDR to an address that means the same "
+             "on all machines, or GLOO_SOCKET_IFNAME to the network interface to use"});
   sendToAll(MessageWriter(static_cast<uint8_t>(Message::kComplete)).bytes());
 }
 
@@ -371,9 +378,8 @@ Verdict Coordinator::deathVerdict() const {
     verdict.ranks.push_back(rank);
     verdict.text += (verdict.text.empty() ? "" : "; ") + name(rank) +
                     " died: its connection closed without a goodbye, " +
-                    (peer.activity.name.empty()
-                         ? "before it called any operation"
-                         : "last heard of " + where(peer.activity));
+                    (peer.activity.name.empty() ? "before it called any operation"
+                                                : "last heard of " + where(peer.activity));
   }
   return verdict;
 }
@@ -396,13 +402,12 @@ std::string Coordinator::blame(int rank, bool& silent) const {
   if (rank == investigation_->rank) return "";
   const std::string last =
       its.name.empty() ? "it has not called any operation yet"
-      : its.inside     ? "it is in " + its.name + " for " + duration(its.milliseconds)
-                       : "its last operation, " + its.name + ", ended " +
-                             duration(its.milliseconds) + " ago";
+      : its.inside
+          ? "it is in " + its.name + " for " + duration(its.milliseconds)
+          : "its last operation, " + its.name + ", ended " + duration(its.milliseconds) + " ago";
   if (peer.departed)
-    return its.sequence < mine.sequence || !mine.collective
-               ? name(rank) + " has left the group"
-               : "";
+    return its.sequence < mine.sequence || !mine.collective ? name(rank) + " has left the group"
+                                                            : "";
   if (!peer.answered) {
     silent = true;
     const auto quiet = std::chrono::duration_cast<Milliseconds>(Clock::now() - peer.heard).count();
@@ -430,8 +435,7 @@ Verdict Coordinator::troubleVerdict() const {
     const std::string text = blame(rank, silent);
     if (text.empty()) continue;
     // A broken transport is only explained by ranks that are not there.
-    if (found.trouble == Trouble::kBroken && !silent &&
-        !peers_[static_cast<size_t>(rank)].departed)
+    if (found.trouble == Trouble::kBroken && !silent && !peers_[static_cast<size_t>(rank)].departed)
       continue;
     verdict.ranks.push_back(rank);
     named.push_back(text);

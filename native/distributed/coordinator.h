@@ -25,8 +25,9 @@ namespace openmanus {
 
 class Coordinator {
  public:
-  Coordinator(const std::string& host, uint16_t port, int world, Milliseconds joinTimeout,
-              const std::string& settings);
+  Coordinator(
+      const std::string& host, uint16_t port, int world, Milliseconds joinTimeout,
+      const std::string& settings);
   ~Coordinator();
 
  private:
@@ -40,8 +41,8 @@ class Coordinator {
     std::string address;
     Activity activity;
     std::optional<Signature> arrived;  // the collective that it is in and the others are not yet
-    Clock::time_point heard;  // when anything last came from it
-    bool answered = false;    // since the last kAsk
+    Clock::time_point heard;           // when anything last came from it
+    bool answered = false;             // since the last kAsk
     int64_t exitCode = -1;
 
     bool alive() const { return joined && !departed && !dead; }

@@ -57,8 +57,8 @@ class GlooPairFlight : public Flight {
 
 bool hasGloo() { return true; }
 
-std::shared_ptr<Transport> connectGloo(const std::shared_ptr<Link>& link, int rank, int world,
-                                       Milliseconds timeout) {
+std::shared_ptr<Transport> connectGloo(
+    const std::shared_ptr<Link>& link, int rank, int world, Milliseconds timeout) {
   const auto options = ProcessGroupGloo::Options::create();
   options->timeout = timeout;
   options->threads = 1;  // operations come one at a time
@@ -67,9 +67,9 @@ std::shared_ptr<Transport> connectGloo(const std::shared_ptr<Link>& link, int ra
   // The address by which this rank reaches the meeting point is one that the others can reach: on
   // loopback everything stays on loopback, without any look at the machine's name.
   options->devices.push_back(
-      interface.empty() ? ProcessGroupGloo::createDeviceForHostname(link->address())
-                        : ProcessGroupGloo::createDeviceForInterface(
-                              interface.substr(0, interface.find(','))));
+      interface.empty()
+          ? ProcessGroupGloo::createDeviceForHostname(link->address())
+          : ProcessGroupGloo::createDeviceForInterface(interface.substr(0, interface.find(','))));
   auto group = c10::make_intrusive<ProcessGroupGloo>(
       c10::make_intrusive<LinkStore>(link, timeout), rank, world, options);
   using GlooTransport = C10dTransport<ProcessGroupGloo, GlooFlight, GlooPairFlight>;

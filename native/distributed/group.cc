@@ -1,6 +1,6 @@
 #include "group.h"
 
-#include "../node.h"
+#include "door/node.h"
 
 namespace openmanus {
 
@@ -58,8 +58,9 @@ class Meeting : public Flight {
 };
 
 // Runs what blocks on a thread of its own, which a failed group leaves behind.
-void runDetached(const std::shared_ptr<Link>& link, const std::shared_ptr<Progress>& progress,
-                 std::function<void()> body) {
+void runDetached(
+    const std::shared_ptr<Link>& link, const std::shared_ptr<Progress>& progress,
+    std::function<void()> body) {
   std::thread([link, progress, body = std::move(body)] {
     std::exception_ptr error;
     try {
@@ -84,12 +85,12 @@ Group::Group(const GroupOptions& options) : options_(options) {
   if (!hasGloo()) connectGloo(nullptr, 0, 0, Milliseconds(0));  // throws, and says what to do
   if (options_.nccl && !hasNccl()) connectNccl(nullptr, 0, 0, Milliseconds(0));
   if (options_.rank == 0)
-    coordinator_ = std::make_unique<Coordinator>(options_.host, options_.port, options_.world,
-                                                 options_.joinTimeout, settingsOf(options_));
+    coordinator_ = std::make_unique<Coordinator>(
+        options_.host, options_.port, options_.world, options_.joinTimeout, settingsOf(options_));
   try {
-    link_ = std::make_shared<Link>(LinkOptions{options_.host, options_.port, options_.rank,
-                                               options_.world, options_.joinTimeout,
-                                               settingsOf(options_)});
+    link_ = std::make_shared<Link>(LinkOptions{
+        options_.host, options_.port, options_.rank, options_.world, options_.joinTimeout,
+        settingsOf(options_)});
   } catch (const Verdict& verdict) {
     fail("initializeProcessGroup", verdict);
   }
@@ -126,8 +127,8 @@ void Group::connect() {
         inTime ? "connecting to the other ranks broke (" + messageOf(progress->error) + ")"
                : "connecting to the other ranks did not end within " +
                      duration(options_.joinTimeout.count());
-    verdict = link_->reportTrouble(inTime ? Trouble::kBroken : Trouble::kTimeout, problem,
-                                   Reason::kRendezvous, {});
+    verdict = link_->reportTrouble(
+        inTime ? Trouble::kBroken : Trouble::kTimeout, problem, Reason::kRendezvous, {});
   }
   link_->goodbye(-1, Milliseconds(0));  // the thread that still connects keeps the link alive
   fail("initializeProcessGroup", *verdict);
@@ -153,9 +154,10 @@ void Group::leave(int64_t exitCode) {
 void Group::requireUsable() const {
   if (left_) throw ArgumentError("this process group was destroyed");
   if (failed_)
-    throw GroupFailure("this process group cannot be used any more: " + failed_->text +
-                           ". Destroy it, and start the ranks again",
-                       *failed_);
+    throw GroupFailure(
+        "this process group cannot be used any more: " + failed_->text +
+            ". Destroy it, and start the ranks again",
+        *failed_);
 }
 
 void Group::fail(const std::string& operation, Verdict verdict) {
@@ -197,15 +199,14 @@ std::optional<Verdict> Group::Operation::departure() const {
   std::vector<int> ranks;
   std::string text;
   for (const auto& [rank, departure] : group_.link_->departures()) {
-    const bool needed =
-        collective_ ? departure.sequence < signature_.sequence : rank == peer_;
+    const bool needed = collective_ ? departure.sequence < signature_.sequence : rank == peer_;
     if (!needed) continue;
     ranks.push_back(rank);
-    text += (text.empty() ? "rank " : "; rank ") + std::to_string(rank) +
-            (departure.exitCode >= 0
-                 ? " has ended with exit code " + std::to_string(departure.exitCode)
-                 : std::string(" has left the group")) +
-            " after its collective #" + std::to_string(departure.sequence);
+    text +=
+        (text.empty() ? "rank " : "; rank ") + std::to_string(rank) +
+        (departure.exitCode >= 0 ? " has ended with exit code " + std::to_string(departure.exitCode)
+                                 : std::string(" has left the group")) +
+        " after its collective #" + std::to_string(departure.sequence);
   }
   if (ranks.empty()) return std::nullopt;
   return Verdict{Reason::kLeft, std::move(ranks), std::move(text)};
@@ -238,9 +239,8 @@ void Group::Operation::await(const std::function<std::shared_ptr<Flight>()>& sta
     progress->error = std::current_exception();
     progress->ended = true;
   }
-  if (flight && !flight->whenEnded([link, progress] {
-        link->update([&] { progress->ended = true; });
-      }))
+  if (flight &&
+      !flight->whenEnded([link, progress] { link->update([&] { progress->ended = true; }); }))
     runDetached(link, progress, [flight] { flight->block(); });
 
   Clock::time_point until = Clock::now() + group_.options_.timeout;
@@ -272,9 +272,9 @@ void Group::Operation::await(const std::function<std::shared_ptr<Flight>()>& sta
   new std::shared_ptr<Flight>(flight);
   if (!cause) {
     const std::vector<int> ranks = peer_ < 0 ? std::vector<int>{} : std::vector<int>{peer_};
-    cause = link->reportTrouble(done ? Trouble::kBroken : Trouble::kTimeout,
-                                name_ + " " + problem,
-                                done ? Reason::kTransport : Reason::kTimeout, ranks);
+    cause = link->reportTrouble(
+        done ? Trouble::kBroken : Trouble::kTimeout, name_ + " " + problem,
+        done ? Reason::kTransport : Reason::kTimeout, ranks);
   }
   group_.fail(name_, *cause);
 }

@@ -50,7 +50,7 @@ class Group {
   // The operation that is going on; there is one at a time.
   class Operation {
    public:
-    Operation(Group& group, Signature signature);               // a collective
+    Operation(Group& group, Signature signature);                // a collective
     Operation(Group& group, const std::string& name, int peer);  // between two ranks
     ~Operation();
     Operation(const Operation&) = delete;

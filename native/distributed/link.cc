@@ -55,9 +55,10 @@ void Link::join(const LinkOptions& options) {
     try {
       socket = connectTo(options.host, options.port, deadline);
     } catch (const std::exception& error) {
-      throw rendezvousVerdict(unreachable + ": " + error.what() +
-                                  ". Is it started, and do MASTER_ADDR and MASTER_PORT point to it?",
-                              {0});
+      throw rendezvousVerdict(
+          unreachable + ": " + error.what() +
+              ". Is it started, and do MASTER_ADDR and MASTER_PORT point to it?",
+          {0});
     }
     address_ = localAddress(socket.number());
     connection_ = Connection(std::move(socket));
@@ -84,8 +85,9 @@ void Link::join(const LinkOptions& options) {
       MessageReader reader(frame);
       if (reader.type() == static_cast<uint8_t>(Message::kWelcome)) break;
       if (reader.type() == static_cast<uint8_t>(Message::kRefused))
-        throw rendezvousVerdict("rank 0 at " + where_ + " refuses rank " + std::to_string(rank_) +
-                                ": " + reader.text());
+        throw rendezvousVerdict(
+            "rank 0 at " + where_ + " refuses rank " + std::to_string(rank_) + ": " +
+            reader.text());
     }
     // Busy with an earlier group, or gone between two: try again.
     if (Clock::now() + Milliseconds(50) > deadline)
@@ -188,10 +190,11 @@ void Link::connectionEnded() {
   std::lock_guard<std::mutex> lock(mutex_);
   coordinatorLeft_ = true;
   if (!departures_.count(0))
-    setVerdict({Reason::kDied,
-                {0},
-                "rank 0 died: its connection at " + where_ +
-                    ", where the ranks meet, closed without a goodbye"});
+    setVerdict(
+        {Reason::kDied,
+         {0},
+         "rank 0 died: its connection at " + where_ +
+             ", where the ranks meet, closed without a goodbye"});
   changed_.notify_all();
 }
 
@@ -254,8 +257,8 @@ int64_t Link::sequence() {
   return activity_.sequence;
 }
 
-Verdict Link::reportTrouble(Trouble trouble, const std::string& text, Reason reason,
-                            const std::vector<int>& ranks) {
+Verdict Link::reportTrouble(
+    Trouble trouble, const std::string& text, Reason reason, const std::vector<int>& ranks) {
   MessageWriter writer(static_cast<uint8_t>(Message::kTrouble));
   writer.integer(static_cast<int64_t>(trouble)).text(text).integer(static_cast<int64_t>(reason));
   writeRanks(writer, ranks);
@@ -264,8 +267,8 @@ Verdict Link::reportTrouble(Trouble trouble, const std::string& text, Reason rea
     activity().write(writer);
   }
   post(writer.bytes());
-  const bool decided = waitUntil(Clock::now() + kVerdictPatience,
-                                 [this] { return verdict_.has_value() || coordinatorLeft_; });
+  const bool decided = waitUntil(
+      Clock::now() + kVerdictPatience, [this] { return verdict_.has_value() || coordinatorLeft_; });
   std::lock_guard<std::mutex> lock(mutex_);
   if (!verdict_) {
     const std::string here = text + " on rank " + std::to_string(rank_);
@@ -293,8 +296,9 @@ std::string Link::signatures() {
   return std::move(signatures_);
 }
 
-std::string Link::store(StoreAction action, const std::string& key, const std::string& first,
-                        const std::string& second, Clock::time_point deadline, bool* found) {
+std::string Link::store(
+    StoreAction action, const std::string& key, const std::string& first, const std::string& second,
+    Clock::time_point deadline, bool* found) {
   int64_t id;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -308,8 +312,8 @@ std::string Link::store(StoreAction action, const std::string& key, const std::s
            .text(first)
            .text(second)
            .bytes());
-  waitUntil(deadline,
-            [&] { return requests_[id].done || verdict_.has_value() || coordinatorLeft_; });
+  waitUntil(
+      deadline, [&] { return requests_[id].done || verdict_.has_value() || coordinatorLeft_; });
   std::lock_guard<std::mutex> lock(mutex_);
   const Request request = requests_[id];
   requests_.erase(id);
@@ -328,8 +332,9 @@ void Link::goodbye(int64_t exitCode, Milliseconds patience) {
            .integer(exitCode)
            .bytes());
   const auto others = static_cast<size_t>(world_ - 1);
-  waitUntil(Clock::now() + patience,
-            [&] { return departures_.size() == others || verdict_ || coordinatorLeft_; });
+  waitUntil(Clock::now() + patience, [&] {
+    return departures_.size() == others || verdict_ || coordinatorLeft_;
+  });
   {
     std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;

@@ -58,8 +58,8 @@ class Link {
   int64_t sequence();
 
   // Asks the coordinator for a verdict and waits for it; if it does not answer, that is the verdict.
-  Verdict reportTrouble(Trouble trouble, const std::string& text, Reason reason,
-                        const std::vector<int>& ranks);
+  Verdict reportTrouble(
+      Trouble trouble, const std::string& text, Reason reason, const std::vector<int>& ranks);
 
   // Tells the coordinator what this rank calls; calls back when all ranks have called the same. Then
   // `signatures` has the bytes of all ranks' signatures, for operations whose sizes differ.
@@ -67,8 +67,9 @@ class Link {
   std::string signatures();
 
   // One request to the coordinator's keys. Throws when the group fails or the deadline passes.
-  std::string store(StoreAction action, const std::string& key, const std::string& first,
-                    const std::string& second, Clock::time_point deadline, bool* found);
+  std::string store(
+      StoreAction action, const std::string& key, const std::string& first,
+      const std::string& second, Clock::time_point deadline, bool* found);
 
   // Leaves the group, and stays for at most `patience` until all others have left too: they may
   // still be reading what this rank sent in the last operation.

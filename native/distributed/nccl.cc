@@ -49,8 +49,8 @@ class NcclFlight : public Flight {
 
 bool hasNccl() { return true; }
 
-std::shared_ptr<Transport> connectNccl(const std::shared_ptr<Link>& link, int rank, int world,
-                                       Milliseconds timeout) {
+std::shared_ptr<Transport> connectNccl(
+    const std::shared_ptr<Link>& link, int rank, int world, Milliseconds timeout) {
   // Otherwise c10d's watchdog ends the process on an error, before anybody can say what it was.
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 0);
   const auto options = ProcessGroupNCCL::Options::create();

@@ -14,33 +14,33 @@ constexpr const char* kGreeting = "openmanus-rl process group, protocol 1";
 
 enum class Message : uint8_t {
   // From a rank.
-  kHello = 1,   // greeting, world, rank, process id, machine, address, settings
-  kStore,       // request id, StoreAction, key, value, second value
-  kArrive,      // the bytes of a Signature: this rank is in a collective
-  kActivity,    // Activity; answers kAsk, and is the sign of life
-  kTrouble,     // Trouble, text, reason (of kVerdict), ranks, Activity
-  kGoodbye,     // sequence, exit code or -1
+  kHello = 1,  // greeting, world, rank, process id, machine, address, settings
+  kStore,      // request id, StoreAction, key, value, second value
+  kArrive,     // the bytes of a Signature: this rank is in a collective
+  kActivity,   // Activity; answers kAsk, and is the sign of life
+  kTrouble,    // Trouble, text, reason (of kVerdict), ranks, Activity
+  kGoodbye,    // sequence, exit code or -1
   // From the coordinator.
   kWelcome = 64,
-  kRefused,     // text
-  kBusy,        // an earlier group is still there: try again
-  kStored,      // request id, found, value
-  kProceed,     // the ranks' signatures match; their bytes, where they differ in size
-  kAsk,         // for an Activity
-  kEcho,        // answers kActivity
-  kComplete,    // all ranks are there
-  kDeparted,    // rank, sequence, exit code or -1
-  kVerdict,     // Verdict
+  kRefused,   // text
+  kBusy,      // an earlier group is still there: try again
+  kStored,    // request id, found, value
+  kProceed,   // the ranks' signatures match; their bytes, where they differ in size
+  kAsk,       // for an Activity
+  kEcho,      // answers kActivity
+  kComplete,  // all ranks are there
+  kDeparted,  // rank, sequence, exit code or -1
+  kVerdict,   // Verdict
 };
 
 enum class StoreAction : uint8_t { kSet, kGet, kAdd, kCompareSet, kCheck, kDelete, kCount };
 
 // What a rank asks the coordinator to look into.
 enum class Trouble : uint8_t {
-  kTimeout,   // an operation did not end in time
-  kBroken,    // the transport reported an error
-  kJoining,   // the others did not come in time
-  kKnown,     // the rank knows the cause itself: it goes to everyone as it is
+  kTimeout,  // an operation did not end in time
+  kBroken,   // the transport reported an error
+  kJoining,  // the others did not come in time
+  kKnown,    // the rank knows the cause itself: it goes to everyone as it is
 };
 
 enum class Reason : uint8_t { kDied, kLeft, kTimeout, kMismatch, kTransport, kRendezvous };
@@ -72,10 +72,10 @@ struct Verdict {
 
 // What a rank is doing, as it says itself.
 struct Activity {
-  int64_t sequence = 0;   // the number of the last collective that it called
-  bool inside = false;    // whether it is in an operation now
-  bool collective = true; // whether that operation counts in the sequence
-  std::string name;       // of this or the last operation: `allReduce #17`
+  int64_t sequence = 0;      // the number of the last collective that it called
+  bool inside = false;       // whether it is in an operation now
+  bool collective = true;    // whether that operation counts in the sequence
+  std::string name;          // of this or the last operation: `allReduce #17`
   int64_t milliseconds = 0;  // since it went in, or came out
 
   void write(MessageWriter& writer) const {

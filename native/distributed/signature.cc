@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "../dtypes.h"
+#include "door/dtypes.h"
 
 namespace openmanus {
 
@@ -135,8 +135,8 @@ std::optional<Verdict> compareSignatures(const std::vector<Signature>& signature
     else
       camp->push_back(static_cast<int>(rank));
   }
-  std::stable_sort(camps.begin(), camps.end(),
-                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::stable_sort(
+      camps.begin(), camps.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   const bool majority = camps[0].size() > camps[1].size();
 
   Verdict verdict;
@@ -151,8 +151,9 @@ std::optional<Verdict> compareSignatures(const std::vector<Signature>& signature
                     (camps[which].size() == 1 ? " calls " : " call ") + signature.describe();
   }
   std::sort(verdict.ranks.begin(), verdict.ranks.end());
-  verdict.text += ". All ranks must call the same operations in the same order, with the same "
-                  "shapes and dtypes";
+  verdict.text +=
+      ". All ranks must call the same operations in the same order, with the same "
+      "shapes and dtypes";
   return verdict;
 }
 

@@ -35,19 +35,19 @@ class Transport {
   // Not kAverage, which is a sum for the transport.
   virtual std::shared_ptr<Flight> allReduce(const at::Tensor& tensor, Reduction reduction) = 0;
   virtual std::shared_ptr<Flight> broadcast(const at::Tensor& tensor, int root) = 0;
-  virtual std::shared_ptr<Flight> allGather(const std::vector<at::Tensor>& outputs,
-                                            const at::Tensor& input) = 0;
+  virtual std::shared_ptr<Flight> allGather(
+      const std::vector<at::Tensor>& outputs, const at::Tensor& input) = 0;
   virtual std::shared_ptr<Flight> send(const at::Tensor& tensor, int destination, int tag) = 0;
   virtual std::shared_ptr<Flight> receive(const at::Tensor& tensor, int source, int tag) = 0;
 };
 
 bool hasGloo();
 // Connects to all other ranks; blocks.
-std::shared_ptr<Transport> connectGloo(const std::shared_ptr<Link>& link, int rank, int world,
-                                       Milliseconds timeout);
+std::shared_ptr<Transport> connectGloo(
+    const std::shared_ptr<Link>& link, int rank, int world, Milliseconds timeout);
 
 bool hasNccl();
-std::shared_ptr<Transport> connectNccl(const std::shared_ptr<Link>& link, int rank, int world,
-                                       Milliseconds timeout);
+std::shared_ptr<Transport> connectNccl(
+    const std::shared_ptr<Link>& link, int rank, int world, Milliseconds timeout);
 
 }  // namespace openmanus

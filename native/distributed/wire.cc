@@ -31,8 +31,8 @@ Addresses resolve(const std::string& host, uint16_t port, int flags, std::string
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* list = nullptr;
-  const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(),
-                                std::to_string(port).c_str(), &hints, &list);
+  const int error = getaddrinfo(
+      host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &list);
   if (error != 0) problem = "the name does not resolve (" + std::string(gai_strerror(error)) + ")";
   return Addresses(error == 0 ? list : nullptr);
 }
@@ -134,12 +134,14 @@ Descriptor listenOn(const std::string& host, uint16_t port) {
   if (socket.open()) return socket;
   const std::string where = host + ":" + std::to_string(port);
   if (problem == EADDRINUSE)
-    throw std::runtime_error("rank 0 cannot listen on " + where +
-                             ": the port is in use, perhaps by another run. Set MASTER_PORT to a "
-                             "free port on all ranks");
-  throw std::runtime_error("rank 0 cannot listen on " + where + ": " +
-                           (unresolved.empty() ? strerror(problem) : unresolved) +
-                           ". MASTER_ADDR must name the machine of rank 0");
+    throw std::runtime_error(
+        "rank 0 cannot listen on " + where +
+        ": the port is in use, perhaps by another run. Set MASTER_PORT to a "
+        "free port on all ranks");
+  throw std::runtime_error(
+      "rank 0 cannot listen on " + where + ": " +
+      (unresolved.empty() ? strerror(problem) : unresolved) +
+      ". MASTER_ADDR must name the machine of rank 0");
 }
 
 Descriptor acceptFrom(const Descriptor& listener) {
@@ -172,8 +174,9 @@ std::string localAddress(int socket) {
   socklen_t length = sizeof address;
   char text[NI_MAXHOST];
   if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
-      getnameinfo(reinterpret_cast<sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
-                  NI_NUMERICHOST) != 0)
+      getnameinfo(
+          reinterpret_cast<sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
+          NI_NUMERICHOST) != 0)
     throw std::runtime_error("cannot read the local address of a connection");
   return text;
 }

@@ -20,12 +20,12 @@ struct Piece {
 
 /// What is the same for every number, in PyTorch's order of operations.
 struct Step {
-  double decay; // 1 - lr * weight_decay
-  double beta1_rest; // 1 - beta1
+  double decay;       // 1 - lr * weight_decay
+  double beta1_rest;  // 1 - beta1
   double beta2;
-  double beta2_rest; // 1 - beta2
-  double step_size; // lr / (1 - beta1^step)
-  double correction; // sqrt(1 - beta2^step)
+  double beta2_rest;  // 1 - beta2
+  double step_size;   // lr / (1 - beta1^step)
+  double correction;  // sqrt(1 - beta2^step)
   double eps;
   double gradient_scale;
 };
@@ -57,7 +57,8 @@ void check(
       is_supported(parameter.scalar_type()) && is_supported(gradient.scalar_type()) &&
           (gradient.scalar_type() == parameter.scalar_type() ||
            gradient.scalar_type() == accumulate_type(parameter.scalar_type())),
-      "adamw_: parameter ", index, " must be float32, float64, bfloat16 or float16 and its gradient ",
+      "adamw_: parameter ", index,
+      " must be float32, float64, bfloat16 or float16 and its gradient ",
       "the same (or float32 for the two short types), got ", parameter.scalar_type(), " and ",
       gradient.scalar_type());
   for (const Tensor* moment : {&first, &second})
@@ -67,8 +68,8 @@ void check(
         accumulate_type(parameter.scalar_type()), ", got ", moment->scalar_type());
   for (const Tensor* other : {&gradient, &first, &second})
     TORCH_CHECK(
-        other->sizes() == parameter.sizes(), "adamw_: parameter ", index, " is ",
-        parameter.sizes(), ", but its gradient or a moment is ", other->sizes());
+        other->sizes() == parameter.sizes(), "adamw_: parameter ", index, " is ", parameter.sizes(),
+        ", but its gradient or a moment is ", other->sizes());
   for (const Tensor* tensor : {&parameter, &gradient, &first, &second})
     TORCH_CHECK(
         tensor->device().is_cpu(), "adamw_: expected CPU tensors for parameter ", index, ", got ",
@@ -158,9 +159,9 @@ void adamw_autograd(
       step, gradient_scale);
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("adamw_", adamw_); }
 TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) { library.impl("adamw_", adamw_autograd); }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

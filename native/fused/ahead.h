@@ -29,4 +29,4 @@ class Ahead {
   int64_t bytes_, step_ = 0;
 };
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -20,13 +20,12 @@ std::vector<int64_t> boundaries_of(const Tensor& cumulative_lengths, int64_t tok
   std::vector<int64_t> boundaries(first, first + values.numel());
   TORCH_CHECK(
       boundaries.front() == 0 && boundaries.back() == tokens,
-      "attention: cumulative_lengths must begin with 0 and end with the number of tokens, ",
-      tokens, ", got ", boundaries.front(), " and ", boundaries.back());
+      "attention: cumulative_lengths must begin with 0 and end with the number of tokens, ", tokens,
+      ", got ", boundaries.front(), " and ", boundaries.back());
   for (size_t i = 1; i < boundaries.size(); ++i)
     TORCH_CHECK(
-        boundaries[i - 1] <= boundaries[i],
-        "attention: cumulative_lengths must not decrease, got ", boundaries[i - 1], " before ",
-        boundaries[i], " at index ", i);
+        boundaries[i - 1] <= boundaries[i], "attention: cumulative_lengths must not decrease, got ",
+        boundaries[i - 1], " before ", boundaries[i], " at index ", i);
   return boundaries;
 }
 
@@ -85,8 +84,7 @@ Tensor forward(
   Tensor output = at::empty({shape.tokens(), shape.heads, shape.head_dim}, query.options());
   if (logsumexp)
     *logsumexp = at::empty(
-        {shape.heads, shape.tokens()},
-        query.options().dtype(accumulate_type(query.scalar_type())));
+        {shape.heads, shape.tokens()}, query.options().dtype(accumulate_type(query.scalar_type())));
   with_accumulate_type(query.scalar_type(), [&](auto element) {
     using T = decltype(element);
     attention_forward<T>(
@@ -121,8 +119,7 @@ struct Attention : torch::autograd::Function<Attention> {
     const Tensor q = with_contiguous_heads(saved[0]), k = with_contiguous_heads(saved[1]);
     const Tensor v = with_contiguous_heads(saved[2]), &output = saved[4], &logsumexp = saved[5];
     const AttentionShape shape = check(
-        q, k, v, saved[3], ctx->saved_data["scale"].toDouble(),
-        ctx->saved_data["window"].toInt());
+        q, k, v, saved[3], ctx->saved_data["scale"].toDouble(), ctx->saved_data["window"].toInt());
     const auto gradient_of = [&](const char* name, const Tensor& tensor) {
       return ctx->saved_data[name].toBool() ? at::empty(tensor.sizes(), tensor.options())
                                             : Tensor();
@@ -148,8 +145,8 @@ Tensor attention(
     double scale, int64_t window) {
   const AttentionShape shape = check(query, key, value, cumulative_lengths, scale, window);
   return forward(
-      shape, with_contiguous_heads(query), with_contiguous_heads(key),
-      with_contiguous_heads(value), nullptr);
+      shape, with_contiguous_heads(query), with_contiguous_heads(key), with_contiguous_heads(value),
+      nullptr);
 }
 
 Tensor attention_autograd(
@@ -163,11 +160,11 @@ Tensor attention_autograd(
   return attention(query, key, value, cumulative_lengths, scale, window);
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("attention", attention); }
 TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) {
   library.impl("attention", attention_autograd);
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -21,7 +21,7 @@ template <typename T>
 struct Problem {
   const AttentionShape& shape;
   const Heads &query, &key, &value, &output;
-  const T* logsumexp; // [heads, tokens]
+  const T* logsumexp;  // [heads, tokens]
   const Heads &doutput, &dquery, &dkey, &dvalue;
 
   int64_t row() const { return padded_row<T>(shape.head_dim); }
@@ -31,11 +31,11 @@ struct Problem {
 template <typename T>
 struct QueryTiles {
   const Problem<T>& problem;
-  int64_t row, head_dim, head_lanes; // head_lanes: head_dim in whole vectors
-  Scratch<T> query_rows, doutput_rows, rows; // [query_block, row]
-  Scratch<T> query, doutput, dquery; // [head_dim, query_row]
-  Scratch<T> logsumexp, delta; // [query_block]
-  Scratch<T> weights, dscores; // [key_block, query_row]
+  int64_t row, head_dim, head_lanes;          // head_lanes: head_dim in whole vectors
+  Scratch<T> query_rows, doutput_rows, rows;  // [query_block, row]
+  Scratch<T> query, doutput, dquery;          // [head_dim, query_row]
+  Scratch<T> logsumexp, delta;                // [query_block]
+  Scratch<T> weights, dscores;                // [key_block, query_row]
   int64_t sequence_start, begin, queries, width, head;
 
   explicit QueryTiles(const Problem<T>& problem)
@@ -67,8 +67,7 @@ struct QueryTiles {
     read_rows<T>(problem.output, token, queries, head, head_dim, rows, row);
     transpose_to_lanes<T>(
         query_rows, row, queries, head_dim, T(shape.scale * log2_of_e), query, query_row<T>, width);
-    transpose_to_lanes<T>(
-        doutput_rows, row, queries, head_dim, T(1), doutput, query_row<T>, width);
+    transpose_to_lanes<T>(doutput_rows, row, queries, head_dim, T(1), doutput, query_row<T>, width);
     std::fill_n(logsumexp.get(), query_block, T(0));
     std::fill_n(delta.get(), query_block, T(0));
     for (int64_t i = 0; i < queries; ++i) {
@@ -142,8 +141,8 @@ struct QueryTiles {
         query_row<T>, head_dim, false);
     mask_strip<T>(weights + lane, query_row<T>, visible, sight, begin + lane, first);
     strip_product<block_vectors, T>(
-        seen, {values + visible.begin * row, row, 1}, doutput + lane, query_row<T>,
-        dscores + place, query_row<T>, head_dim, false);
+        seen, {values + visible.begin * row, row, 1}, doutput + lane, query_row<T>, dscores + place,
+        query_row<T>, head_dim, false);
     for (int v = 0; v < block_vectors; ++v, lane += lanes<T>) {
       const Vector<T> log_sum = load(logsumexp + lane), d = load(delta + lane);
       for (int64_t at = visible.begin; at < visible.end; ++at) {
@@ -199,8 +198,7 @@ void backward_together(const Problem<T>& problem, const std::vector<int64_t>& by
           tiles.write_dquery();
         }
       if (problem.dkey.data)
-        write_rows<T>(
-            dkeys, row, T(shape.scale), problem.dkey, start, length, key_head, head_dim);
+        write_rows<T>(dkeys, row, T(shape.scale), problem.dkey, start, length, key_head, head_dim);
       if (problem.dvalue.data)
         write_rows<T>(dvalues, row, T(1), problem.dvalue, start, length, key_head, head_dim);
     }
@@ -278,8 +276,7 @@ void backward_keys(const Problem<T>& problem, const std::vector<int64_t>& by_len
         write_rows<T>(
             dkeys, row, T(shape.scale), problem.dkey, start + first, count, key_head, head_dim);
       if (problem.dvalue.data)
-        write_rows<T>(
-            dvalues, row, T(1), problem.dvalue, start + first, count, key_head, head_dim);
+        write_rows<T>(dvalues, row, T(1), problem.dvalue, start + first, count, key_head, head_dim);
     }
   });
 }
@@ -297,15 +294,15 @@ bool shares_evenly(const AttentionShape& shape) {
   return longest * at::get_num_threads() <= 1.4 * total * shape.key_heads;
 }
 
-} // namespace
+}  // namespace
 
 template <typename T>
 void attention_backward(
     const AttentionShape& shape, const Heads& query, const Heads& key, const Heads& value,
     const Heads& output, const T* logsumexp, const Heads& doutput, const Heads& dquery,
     const Heads& dkey, const Heads& dvalue) {
-  const Problem<T> problem{
-      shape, query, key, value, output, logsumexp, doutput, dquery, dkey, dvalue};
+  const Problem<T> problem{shape,     query,   key,    value, output,
+                           logsumexp, doutput, dquery, dkey,  dvalue};
   std::vector<int64_t> by_length;
   for (int64_t sequence = 0; sequence < shape.sequences(); ++sequence)
     if (shape.length(sequence) > 0) by_length.push_back(sequence);
@@ -328,4 +325,4 @@ template void attention_backward<double>(
     const AttentionShape&, const Heads&, const Heads&, const Heads&, const Heads&, const double*,
     const Heads&, const Heads&, const Heads&, const Heads&);
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -16,8 +16,8 @@ template <typename T>
 constexpr int64_t query_row = padded_row<T>(query_block);
 
 struct QueryBlock {
-  int64_t sequence, begin; // begin counts from the sequence's beginning
-  int64_t keys; // how many keys it meets: its cost
+  int64_t sequence, begin;  // begin counts from the sequence's beginning
+  int64_t keys;             // how many keys it meets: its cost
 };
 
 /// All blocks of queries, the most expensive first: a thread that takes the last item is not long.
@@ -38,13 +38,13 @@ std::vector<QueryBlock> query_blocks(const AttentionShape& shape) {
 /// One thread's tiles.
 template <typename T>
 struct Tiles {
-  int64_t row; // of a token: head_dim, padded
-  Scratch<T> rows; // [query_block, row]
-  Scratch<T> query; // [head_dim, query_row]
-  Scratch<T> keys, values; // [keys that a block of queries meets, row]
-  Scratch<T> scores; // [key_block, query_row]
-  Scratch<T> output; // [head_dim, query_row], not yet divided by `sum`
-  Scratch<T> maximum, sum; // [query_block]
+  int64_t row;              // of a token: head_dim, padded
+  Scratch<T> rows;          // [query_block, row]
+  Scratch<T> query;         // [head_dim, query_row]
+  Scratch<T> keys, values;  // [keys that a block of queries meets, row]
+  Scratch<T> scores;        // [key_block, query_row]
+  Scratch<T> output;        // [head_dim, query_row], not yet divided by `sum`
+  Scratch<T> maximum, sum;  // [query_block]
 
   Tiles(int64_t head_dim, int64_t most_keys)
       : row(padded_row<T>(head_dim)),
@@ -85,7 +85,7 @@ void softmax_strip(Tiles<T>& tiles, int64_t lane, const Visible& visible, int64_
   }
 }
 
-} // namespace
+}  // namespace
 
 template <typename T>
 void attention_forward(
@@ -104,7 +104,7 @@ void attention_forward(
     for (int64_t item; (item = next()) >= 0;) {
       const QueryBlock& block = blocks[item / packs];
       const int64_t first_head = item % packs * together, key_head = first_head / shape.group();
-      const int64_t start = shape.boundaries[block.sequence]; // the sequence's first token
+      const int64_t start = shape.boundaries[block.sequence];  // the sequence's first token
       const int64_t queries = std::min(query_block, shape.length(block.sequence) - block.begin);
       const int64_t width = (queries + block_lanes<T> - 1) / block_lanes<T> * block_lanes<T>;
       const int64_t from = sight.first_key(block.begin), end = block.begin + queries;
@@ -134,12 +134,11 @@ void attention_forward(
             strip_product<block_vectors, T>(
                 rows, {keys + visible.begin * tiles.row, tiles.row, 1}, tiles.query + lane,
                 query_row<T>, scores, query_row<T>, head_dim, false);
-            mask_strip<T>(
-                tiles.scores + lane, query_row<T>, visible, sight, first_query, first);
+            mask_strip<T>(tiles.scores + lane, query_row<T>, visible, sight, first_query, first);
             softmax_strip<T>(tiles, lane, visible, head_dim);
             strip_product<block_vectors, T>(
-                head_dim, {values + visible.begin * tiles.row, 1, tiles.row}, scores,
-                query_row<T>, tiles.output + lane, query_row<T>, rows, true);
+                head_dim, {values + visible.begin * tiles.row, 1, tiles.row}, scores, query_row<T>,
+                tiles.output + lane, query_row<T>, rows, true);
           }
         }
 
@@ -154,8 +153,7 @@ void attention_forward(
             tiles.rows, tiles.row, T(1), output, start + block.begin, queries, head, head_dim);
         if (!logsumexp) continue;
         T* saved = logsumexp + head * shape.tokens() + start + block.begin;
-        for (int64_t i = 0; i < queries; ++i)
-          saved[i] = tiles.maximum[i] + std::log2(tiles.sum[i]);
+        for (int64_t i = 0; i < queries; ++i) saved[i] = tiles.maximum[i] + std::log2(tiles.sum[i]);
       }
     }
   });
@@ -166,4 +164,4 @@ template void attention_forward<float>(
 template void attention_forward<double>(
     const AttentionShape&, const Heads&, const Heads&, const Heads&, const Heads&, double*);
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

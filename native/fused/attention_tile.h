@@ -19,7 +19,7 @@ constexpr int64_t key_block = 72;
 
 /// A packed [tokens, heads, head_dim] tensor; head_dim is contiguous.
 struct Heads {
-  void* data = nullptr; // null for a gradient that nobody needs
+  void* data = nullptr;  // null for a gradient that nobody needs
   at::ScalarType type = at::kFloat;
   int64_t token_stride = 0;
   int64_t head_stride = 0;
@@ -41,7 +41,7 @@ void read_rows(
     using Stored = decltype(element);
     if constexpr (std::is_same_v<Accumulate<Stored>, T>) {
       const Stored* source = static_cast<const Stored*>(from.data) + token * from.token_stride +
-          head * from.head_stride;
+                             head * from.head_stride;
       // Far apart as they are, the processor does not foresee the next ones.
       constexpr int64_t ahead = 16, line = cache_line / int64_t(sizeof(Stored));
       for (int64_t i = 0; i < tokens; ++i, source += from.token_stride, to += row) {
@@ -118,9 +118,7 @@ struct Visible {
   int64_t whole_begin, whole_end;
 
   Visible(Sight sight, int64_t first_query, int64_t queries, int64_t first_key, int64_t keys) {
-    const auto row = [=](int64_t key) {
-      return std::clamp<int64_t>(key - first_key, 0, keys);
-    };
+    const auto row = [=](int64_t key) { return std::clamp<int64_t>(key - first_key, 0, keys); };
     const int64_t last_query = first_query + queries - 1;
     begin = row(sight.first_key(first_query));
     end = std::max(begin, row(last_query + 1));
@@ -152,4 +150,4 @@ void mask_strip(
   }
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -33,4 +33,4 @@ inline at::Tensor as_rows(const at::Tensor& tensor) {
   return view.stride(1) == 1 || columns <= 1 ? view : view.contiguous();
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

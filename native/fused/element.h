@@ -33,10 +33,14 @@ inline at::ScalarType accumulate_type(at::ScalarType type) {
 template <typename Function>
 inline void with_type(at::ScalarType type, const char* operator_name, Function function) {
   switch (type) {
-    case at::kFloat: return function(float{});
-    case at::kDouble: return function(double{});
-    case at::kBFloat16: return function(c10::BFloat16{});
-    case at::kHalf: return function(c10::Half{});
+    case at::kFloat:
+      return function(float{});
+    case at::kDouble:
+      return function(double{});
+    case at::kBFloat16:
+      return function(c10::BFloat16{});
+    case at::kHalf:
+      return function(c10::Half{});
     default:
       TORCH_CHECK(
           false, operator_name, ": expected float32, float64, bfloat16 or float16, got ", type);
@@ -99,9 +103,13 @@ inline Vector<Accumulate<Stored>> rounded_to(Vector<Accumulate<Stored>> value) {
   return read(stored);
 }
 template <>
-inline Vector<float> rounded_to<float>(Vector<float> value) { return value; }
+inline Vector<float> rounded_to<float>(Vector<float> value) {
+  return value;
+}
 template <>
-inline Vector<double> rounded_to<double>(Vector<double> value) { return value; }
+inline Vector<double> rounded_to<double>(Vector<double> value) {
+  return value;
+}
 
 // The last numbers of a row that is not a whole number of vectors.
 
@@ -135,4 +143,4 @@ inline void for_each_vector(int64_t count, Body body) {
         [at, count](auto* row, Vector<T> value) { write_part(row + at, value, count - at); });
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

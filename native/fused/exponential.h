@@ -43,7 +43,7 @@ inline Vector<float> exp2(Vector<float> x) {
 /// e^x with exp2's properties, and saturating at 2^127 instead of overflowing.
 inline Vector<float> exp(Vector<float> x) {
   constexpr float log2e_high = 0x1.715476p0f, log2e_low = 0x1.4ae0cp-26f;
-  constexpr float lowest = -87.33654f, highest = 88.02969f; // ln 2^-126, ln 2^127
+  constexpr float lowest = -87.33654f, highest = 88.02969f;  // ln 2^-126, ln 2^127
   Vector<float> clamped = x < lowest ? broadcast(lowest) : x;
   clamped = clamped > highest ? broadcast(highest) : clamped;
   const Vector<float> shifted = clamped * log2e_high + rounding_shift;
@@ -70,4 +70,4 @@ inline Vector<T> sigmoid(Vector<T> x) {
   return T(1) / (T(1) + fused::exp(-x));
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

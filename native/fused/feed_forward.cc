@@ -34,9 +34,9 @@ void check(const Tensor& x, const Tensor& norm, const Tensor& gate_up, const Ten
 bool is_ours(const Tensor& x, const Tensor& norm, const Tensor& gate_up, const Tensor& down) {
   const at::ScalarType type = x.scalar_type();
   return (type == at::kFloat || type == at::kDouble) && norm.scalar_type() == type &&
-      gate_up.scalar_type() == type && down.scalar_type() == type && x.size(0) >= fewest_rows &&
-      down.numel() > 0 && gate_up.numel() + down.numel() <= most_weights &&
-      c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutocastCPU);
+         gate_up.scalar_type() == type && down.scalar_type() == type && x.size(0) >= fewest_rows &&
+         down.numel() > 0 && gate_up.numel() + down.numel() <= most_weights &&
+         c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutocastCPU);
 }
 
 /// The same by the other operators.
@@ -121,8 +121,8 @@ struct FeedForward : torch::autograd::Function<FeedForward> {
       };
       feed_forward_backward<T>(
           cut<T>(x, down), Matrix(x),
-          weights_of<T>(norm, gate_up, down, ctx->saved_data["eps"].toDouble()),
-          kept.data_ptr<T>(), Matrix(dy), {data(dx), data(dnorm), data(dgate_up), data(ddown)});
+          weights_of<T>(norm, gate_up, down, ctx->saved_data["eps"].toDouble()), kept.data_ptr<T>(),
+          Matrix(dy), {data(dx), data(dnorm), data(dgate_up), data(ddown)});
     });
     return {dx, dnorm, dgate_up, ddown, Tensor()};
   }
@@ -139,17 +139,16 @@ Tensor feed_forward_autograd(
     const Tensor& x, const Tensor& norm, const Tensor& gate_up, const Tensor& down, double eps) {
   check(x, norm, gate_up, down);
   if (!is_ours(x, norm, gate_up, down)) return composed(x, norm, gate_up, down, eps);
-  if (needs_graph(x, norm, gate_up, down))
-    return FeedForward::apply(x, norm, gate_up, down, eps);
+  if (needs_graph(x, norm, gate_up, down)) return FeedForward::apply(x, norm, gate_up, down, eps);
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   return forward(x, norm, gate_up, down, eps, nullptr);
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("feed_forward", feed_forward); }
 TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) {
   library.impl("feed_forward", feed_forward_autograd);
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -47,10 +47,10 @@ struct FeedForwardBlocks {
 
 template <typename T>
 struct FeedForwardWeights {
-  const T* norm; // [hidden]
+  const T* norm;  // [hidden]
   double eps;
-  Matrix gate, up; // [features, hidden]
-  Matrix down; // [hidden, features]
+  Matrix gate, up;  // [features, hidden]
+  Matrix down;      // [hidden, features]
 };
 
 /// Those that are not null are filled. gate_up has gate's rows, then up's.
@@ -70,4 +70,4 @@ void feed_forward_backward(
     const FeedForwardBlocks<T>& blocks, const Matrix& x, const FeedForwardWeights<T>& weights,
     const T* kept, const Matrix& dy, const FeedForwardGradients<T>& gradients);
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

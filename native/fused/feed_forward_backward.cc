@@ -193,10 +193,10 @@ class Backward {
   /// As they lie, with the hidden ones of gate and up, the features of down in the lanes.
   Strips<T> gate_, up_, down_;
   PartSums<T> dgate_, dup_, ddown_;
-  Scratch<T> dnorm_; // [parts, hidden]
+  Scratch<T> dnorm_;  // [parts, hidden]
 };
 
-} // namespace
+}  // namespace
 
 template <typename T>
 void feed_forward_backward(
@@ -212,4 +212,4 @@ template void feed_forward_backward<double>(
     const FeedForwardBlocks<double>&, const Matrix&, const FeedForwardWeights<double>&,
     const double*, const Matrix&, const FeedForwardGradients<double>&);
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -43,7 +43,8 @@ void feed_forward_forward(
       }
       for (int64_t i = 0; i < rows; ++i)
         for_each_vector<T>(hidden, [&](int64_t at, auto read, auto write) {
-          write(y + (begin + i) * hidden, read(in + i * x.stride) + load(sums + i * hidden_row + at));
+          write(
+              y + (begin + i) * hidden, read(in + i * x.stride) + load(sums + i * hidden_row + at));
         });
     }
   });
@@ -56,4 +57,4 @@ template void feed_forward_forward<double>(
     const FeedForwardBlocks<double>&, const Matrix&, const FeedForwardWeights<double>&, double*,
     double*);
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

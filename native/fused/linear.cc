@@ -7,7 +7,7 @@
 
 #include "differentiable.h"
 #include "parallel.h"
-#include "symbol.h"
+#include "runtime/symbol.h"
 
 namespace openmanus::fused {
 namespace {
@@ -59,9 +59,8 @@ template <typename Body>
 void in_parts(int64_t count, int64_t part, const Body& body) {
   const OneBlasThread one;
   share_items((count + part - 1) / part, [&](auto next) {
-    at::AutoDispatchBelowADInplaceOrView below_autograd; // a thread's own
-    for (int64_t item; (item = next()) >= 0;)
-      body(item * part, std::min(count, (item + 1) * part));
+    at::AutoDispatchBelowADInplaceOrView below_autograd;  // a thread's own
+    for (int64_t item; (item = next()) >= 0;) body(item * part, std::min(count, (item + 1) * part));
   });
 }
 
@@ -71,23 +70,24 @@ void check(const Tensor& x, const Tensor& weight, const Optional& bias, const Op
       "linear: expected x [rows, in] and weight [out, in], got ", x.sizes(), " and ",
       weight.sizes());
   TORCH_CHECK(
-      !has(bias) || (bias->dim() == 1 && bias->size(0) == weight.size(0)),
-      "linear: bias must be [", weight.size(0), "], got ", bias->sizes());
+      !has(bias) || (bias->dim() == 1 && bias->size(0) == weight.size(0)), "linear: bias must be [",
+      weight.size(0), "], got ", bias->sizes());
   TORCH_CHECK(
-      !has(residual) ||
-          (residual->dim() == 2 && residual->size(0) == x.size(0) &&
-           residual->size(1) == weight.size(0)),
+      !has(residual) || (residual->dim() == 2 && residual->size(0) == x.size(0) &&
+                         residual->size(1) == weight.size(0)),
       "linear: residual must be [", x.size(0), ", ", weight.size(0), "], got ", residual->sizes());
 }
 
-bool is_ours(const Tensor& x, const Tensor& weight, const Optional& bias, const Optional& residual) {
+bool is_ours(
+    const Tensor& x, const Tensor& weight, const Optional& bias, const Optional& residual) {
   const at::ScalarType type = x.scalar_type();
   const auto same = [&](const Optional& tensor) {
     return !has(tensor) || tensor->scalar_type() == type;
   };
-  return (type == at::kFloat || type == at::kDouble) && weight.scalar_type() == type && same(bias) &&
-      same(residual) && x.size(0) >= fewest_rows && x.size(1) > 0 && weight.size(0) > 0 &&
-      c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutocastCPU);
+  return (type == at::kFloat || type == at::kDouble) && weight.scalar_type() == type &&
+         same(bias) && same(residual) && x.size(0) >= fewest_rows && x.size(1) > 0 &&
+         weight.size(0) > 0 &&
+         c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutocastCPU);
 }
 
 Tensor stock(
@@ -186,9 +186,9 @@ Tensor linear_autograd(
   return product(x, weight, bias, residual);
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("linear", linear); }
 TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) { library.impl("linear", linear_autograd); }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -32,7 +32,8 @@ void logits_tile(
     const int64_t depth = std::min(depth_block<T>, hidden - at);
     Left<T> left{piece, depth_block<T>, 1};
     if (in_place)
-      left = {static_cast<const T*>(weight.data) + first_word * weight.stride + at, weight.stride, 1};
+      left = {
+          static_cast<const T*>(weight.data) + first_word * weight.stride + at, weight.stride, 1};
     else
       read_block<T>(
           weight, first_word, words, at, (depth + lanes<T> - 1) / lanes<T> * lanes<T>, piece,
@@ -44,4 +45,4 @@ void logits_tile(
   }
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

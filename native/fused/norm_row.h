@@ -23,4 +23,4 @@ Accumulate<Stored> normalize_row(
   return scale;
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

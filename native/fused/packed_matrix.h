@@ -58,7 +58,7 @@ void read_block(
 /// one set of the cache. Beyond the matrix's last column there are zeros.
 template <typename T>
 struct Strips {
-  int64_t capacity; // rows
+  int64_t capacity;  // rows
   int64_t strips;
   Scratch<T> data;
 
@@ -84,10 +84,9 @@ struct Strips {
             const int64_t column = v * lanes<T>;
             T* place = at(v / block_vectors, row + i) + v % block_vectors * lanes<T>;
             store(
-                place,
-                column + lanes<T> <= columns
-                    ? read(source + column)
-                    : read_part(source + column, std::max<int64_t>(0, columns - column)));
+                place, column + lanes<T> <= columns
+                           ? read(source + column)
+                           : read_part(source + column, std::max<int64_t>(0, columns - column)));
           }
         }
       }
@@ -138,4 +137,4 @@ void pack_strip(const Matrix& matrix, int64_t first, int64_t rows, T factor, T* 
   }
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -24,4 +24,4 @@ void share_items(int64_t items, const Worker& worker) {
   at::parallel_for(0, threads, 1, [&](int64_t, int64_t) { worker(next); });
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

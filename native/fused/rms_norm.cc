@@ -10,7 +10,7 @@ namespace {
 
 using at::Tensor;
 
-constexpr int64_t grain = 16384; // numbers worth waking a thread for
+constexpr int64_t grain = 16384;  // numbers worth waking a thread for
 
 void check(const Tensor& x, const Tensor& weight) {
   TORCH_CHECK(x.dim() >= 1, "rms_norm: x must have at least one dimension, got a scalar");
@@ -19,8 +19,8 @@ void check(const Tensor& x, const Tensor& weight) {
       "] like the last dimension of x ", x.sizes(), ", got ", weight.sizes());
   TORCH_CHECK(
       is_supported(x.scalar_type()) && is_supported(weight.scalar_type()),
-      "rms_norm: x and weight must be float32, float64, bfloat16 or float16, got ",
-      x.scalar_type(), " and ", weight.scalar_type());
+      "rms_norm: x and weight must be float32, float64, bfloat16 or float16, got ", x.scalar_type(),
+      " and ", weight.scalar_type());
   TORCH_CHECK(
       x.device().is_cpu() && weight.device().is_cpu(), "rms_norm: expected CPU tensors, got ",
       x.device(), " and ", weight.device());
@@ -64,8 +64,8 @@ std::pair<Tensor, Tensor> backward(
   const Tensor factors = weight.to(scales.scalar_type()).contiguous();
   const int64_t rows = from.size(0), columns = from.size(1);
   Tensor dx = needs_dx
-      ? at::empty(x.sizes(), x.options().memory_format(at::MemoryFormat::Contiguous))
-      : Tensor();
+                  ? at::empty(x.sizes(), x.options().memory_format(at::MemoryFormat::Contiguous))
+                  : Tensor();
   // The weight's gradient is summed per part of the rows, then over the parts in order. Parts
   // depend on the shape alone, so the result does not depend on the number of threads.
   const int64_t part_rows = std::max<int64_t>(rows_per_task(columns), (rows + 63) / 64);
@@ -91,8 +91,7 @@ std::pair<Tensor, Tensor> backward(
           for_each_vector<T>(columns, [&](int64_t, auto read, auto write) {
             const Vector<T> g = read(gradients), n = read(numbers) * scale;
             products += g * read(weights) * n;
-            if (dweights)
-              write(dweight, read(dweight) + g * rounded_to<Stored>(n));
+            if (dweights) write(dweight, read(dweight) + g * rounded_to<Stored>(n));
           });
           if (!din) continue;
           const T mean = horizontal_sum<T>(products) / T(columns);
@@ -138,11 +137,9 @@ Tensor rms_norm_autograd(const Tensor& x, const Tensor& weight, double eps) {
   return forward(x, weight, eps, nullptr);
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("rms_norm", rms_norm); }
-TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) {
-  library.impl("rms_norm", rms_norm_autograd);
-}
+TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) { library.impl("rms_norm", rms_norm_autograd); }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

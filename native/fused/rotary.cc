@@ -9,7 +9,7 @@ namespace {
 
 using at::Tensor;
 
-constexpr int64_t grain = 16384; // numbers worth waking a thread for
+constexpr int64_t grain = 16384;  // numbers worth waking a thread for
 
 void check(const Tensor& x, const Tensor& cos, const Tensor& sin) {
   TORCH_CHECK(
@@ -95,9 +95,9 @@ Tensor rotary_autograd(const Tensor& x, const Tensor& cos, const Tensor& sin) {
   return rotate(x, cos, sin, 1);
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("rotary", rotary); }
 TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) { library.impl("rotary", rotary_autograd); }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -47,8 +47,7 @@ void multiply_strips(
   for (int64_t at = 0; at < depth; at += depth_block<T>) {
     const int64_t taken = std::min(depth_block<T>, depth - at);
     for (int64_t strip = 0; strip < strips; ++strip) {
-      Ahead next(
-          right.at(first_strip + (strip + 1) % strips, first + at), taken * block_lanes<T>);
+      Ahead next(right.at(first_strip + (strip + 1) % strips, first + at), taken * block_lanes<T>);
       next.share_out(taken * blocks_of(rows, block_rows));
       strip_product<block_vectors, T>(
           rows, {a.data + at * a.k_stride, a.row_stride, a.k_stride},
@@ -116,8 +115,8 @@ struct Panels {
 /// size along the panels, the strips along its other.
 template <typename T>
 struct PartSums {
-  int64_t parts, strips, size; // of a strip
-  at::Tensor memory; // libtorch's, which keeps it for the next call
+  int64_t parts, strips, size;  // of a strip
+  at::Tensor memory;            // libtorch's, which keeps it for the next call
   T* data;
 
   PartSums(int64_t parts, int64_t left, int64_t lanes)
@@ -140,4 +139,4 @@ struct PartSums {
   }
 };
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -33,4 +33,4 @@ class Scratch {
   std::unique_ptr<T, Free> memory_;
 };
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

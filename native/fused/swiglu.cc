@@ -11,13 +11,13 @@ namespace {
 
 using at::Tensor;
 
-constexpr int64_t grain = 8192; // numbers worth waking a thread for
+constexpr int64_t grain = 8192;  // numbers worth waking a thread for
 
 void check(const Tensor& gate, const Tensor& up) {
   TORCH_CHECK(
       gate.dim() >= 1 && gate.sizes() == up.sizes(),
-      "swiglu: gate and up must have the same shape of at least one dimension, got ",
-      gate.sizes(), " and ", up.sizes());
+      "swiglu: gate and up must have the same shape of at least one dimension, got ", gate.sizes(),
+      " and ", up.sizes());
   TORCH_CHECK(
       gate.scalar_type() == up.scalar_type() && is_supported(gate.scalar_type()),
       "swiglu: gate and up must both be float32, float64, bfloat16 or float16, got ",
@@ -86,8 +86,7 @@ void backward(
 /// A dense [rows, columns] for a gradient that is needed.
 Tensor gradient_of(const Tensor& tensor, bool needed) {
   return needed ? at::empty(
-                      tensor.sizes(),
-                      tensor.options().memory_format(at::MemoryFormat::Contiguous))
+                      tensor.sizes(), tensor.options().memory_format(at::MemoryFormat::Contiguous))
                 : Tensor();
 }
 
@@ -157,7 +156,7 @@ Tensor swiglu_autograd(const Tensor& gate, const Tensor& up) {
   return swiglu(gate, up);
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) {
   library.impl("swiglu", swiglu);
@@ -168,4 +167,4 @@ TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) {
   library.impl("swiglu_joined", swiglu_joined_autograd);
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

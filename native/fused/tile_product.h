@@ -43,7 +43,7 @@ constexpr int64_t rows_of_next_block(int64_t left) {
 
 /// Results that stay in registers together, along the lanes.
 template <typename T>
-constexpr int block_lanes = block_vectors * lanes<T>;
+constexpr int block_lanes = block_vectors* lanes<T>;
 
 /// What a product may do at every step of its sums beside it: ask for memory, or, as here, nothing.
 struct NoFetch {
@@ -116,21 +116,45 @@ __attribute__((noinline)) void strip_product(
     };
     if constexpr (most > block_rows) {
       switch (taken) {
-        case 12: block(std::integral_constant<int, 12>{}); break;
-        case 11: block(std::integral_constant<int, 11>{}); break;
-        case 10: block(std::integral_constant<int, 10>{}); break;
-        case 9: block(std::integral_constant<int, 9>{}); break;
-        case 8: block(std::integral_constant<int, 8>{}); break;
-        case 7: block(std::integral_constant<int, 7>{}); break;
+        case 12:
+          block(std::integral_constant<int, 12>{});
+          break;
+        case 11:
+          block(std::integral_constant<int, 11>{});
+          break;
+        case 10:
+          block(std::integral_constant<int, 10>{});
+          break;
+        case 9:
+          block(std::integral_constant<int, 9>{});
+          break;
+        case 8:
+          block(std::integral_constant<int, 8>{});
+          break;
+        case 7:
+          block(std::integral_constant<int, 7>{});
+          break;
       }
     }
     switch (taken) {
-      case 6: block(std::integral_constant<int, 6>{}); break;
-      case 5: block(std::integral_constant<int, 5>{}); break;
-      case 4: block(std::integral_constant<int, 4>{}); break;
-      case 3: block(std::integral_constant<int, 3>{}); break;
-      case 2: block(std::integral_constant<int, 2>{}); break;
-      case 1: block(std::integral_constant<int, 1>{}); break;
+      case 6:
+        block(std::integral_constant<int, 6>{});
+        break;
+      case 5:
+        block(std::integral_constant<int, 5>{});
+        break;
+      case 4:
+        block(std::integral_constant<int, 4>{});
+        break;
+      case 3:
+        block(std::integral_constant<int, 3>{});
+        break;
+      case 2:
+        block(std::integral_constant<int, 2>{});
+        break;
+      case 1:
+        block(std::integral_constant<int, 1>{});
+        break;
     }
     a.data += taken * a.row_stride;
     c += taken * c_stride;
@@ -150,4 +174,4 @@ void tile_product(
     strip_product<1>(rows, a, b + lane, b_stride, c + lane, c_stride, depth, add);
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -12,8 +12,7 @@ namespace {
 
 using at::Tensor;
 
-void check(
-    const Tensor& hidden, const Tensor& weight, const Tensor& targets, double temperature) {
+void check(const Tensor& hidden, const Tensor& weight, const Tensor& targets, double temperature) {
   TORCH_CHECK(
       hidden.dim() == 2, "token_logprob: hidden must be [tokens, hidden], got ", hidden.sizes());
   TORCH_CHECK(
@@ -46,7 +45,7 @@ void check(
 
 struct Result {
   Tensor logprob, entropy;
-  Tensor logsumexp, tiles; // for backward; no tiles if they are too large to be kept
+  Tensor logsumexp, tiles;  // for backward; no tiles if they are too large to be kept
 };
 
 template <typename T>
@@ -84,11 +83,12 @@ struct TokenLogprob : torch::autograd::Function<TokenLogprob> {
       double temperature, bool entropy) {
     at::AutoDispatchBelowADInplaceOrView below_autograd;
     Result result = fused::forward(hidden, weight, targets, temperature, entropy, true);
-    ctx->save_for_backward({hidden, weight, targets, result.entropy, result.logsumexp, result.tiles});
+    ctx->save_for_backward(
+        {hidden, weight, targets, result.entropy, result.logsumexp, result.tiles});
     ctx->saved_data["temperature"] = temperature;
     ctx->saved_data["hidden"] = hidden.requires_grad();
     ctx->saved_data["weight"] = weight.requires_grad();
-    ctx->set_materialize_grads(false); // a loss without the entropy leaves its gradient undefined
+    ctx->set_materialize_grads(false);  // a loss without the entropy leaves its gradient undefined
     if (!entropy) ctx->mark_non_differentiable({result.entropy});
     return {result.logprob, result.entropy};
   }
@@ -100,16 +100,16 @@ struct TokenLogprob : torch::autograd::Function<TokenLogprob> {
     const Tensor &entropy = saved[3], &logsumexp = saved[4];
     const bool needs_hidden = ctx->saved_data["hidden"].toBool();
     const bool needs_weight = ctx->saved_data["weight"].toBool();
-    const Tensor dlogprob = gradients[0].defined() ? gradients[0].contiguous()
-                                                   : at::zeros_like(logsumexp);
+    const Tensor dlogprob =
+        gradients[0].defined() ? gradients[0].contiguous() : at::zeros_like(logsumexp);
     // Also when the entropy only serves as a metric, with coefficient zero.
-    const bool has_entropy = gradients[1].defined() && entropy.numel() > 0 &&
-        gradients[1].ne(0).any().item<bool>();
+    const bool has_entropy =
+        gradients[1].defined() && entropy.numel() > 0 && gradients[1].ne(0).any().item<bool>();
     const Tensor dentropy = has_entropy ? gradients[1].contiguous() : Tensor();
-    const bool empty = h.numel() == 0; // then no kernel would fill the gradients
+    const bool empty = h.numel() == 0;  // then no kernel would fill the gradients
     const auto gradient_of = [&](bool needed, const Tensor& tensor) {
       return !needed ? Tensor()
-          : empty    ? at::zeros(tensor.sizes(), tensor.options())
+             : empty ? at::zeros(tensor.sizes(), tensor.options())
                      : at::empty(tensor.sizes(), tensor.options());
     };
     const Tensor dhidden = gradient_of(needs_hidden, h), dweight = gradient_of(needs_weight, w);
@@ -148,11 +148,11 @@ std::tuple<Tensor, Tensor> token_logprob_autograd(
   return token_logprob(hidden, weight, targets, temperature, entropy);
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("token_logprob", token_logprob); }
 TORCH_LIBRARY_IMPL(openmanus, AutogradCPU, library) {
   library.impl("token_logprob", token_logprob_autograd);
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

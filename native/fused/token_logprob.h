@@ -25,7 +25,7 @@ struct KeptTiles {
   }
   static int64_t size(int64_t vocab, int64_t tokens) {
     return blocks_of(vocab, vocab_block) * blocks_of(tokens, token_block) * vocab_block *
-        tile_row<T>;
+           tile_row<T>;
   }
   /// Whether they take less than 192 MB. Then keeping them is better than the quarter of all products
   /// that it takes to make them again.
@@ -49,4 +49,4 @@ void token_logprob_backward(
     const T* logsumexp, const T* entropy, const T* dlogprob, const T* dentropy,
     const KeptTiles<T>& kept, const Matrix* dhidden, const Matrix* dweight);
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

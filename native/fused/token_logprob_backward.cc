@@ -56,7 +56,7 @@ struct Chunk {
 /// p = 2^(z - logsumexp), plus `target` for the target word. Zero for tokens that fill up a strip.
 template <typename T>
 struct TokenFactors {
-  Scratch<T> logsumexp, constant, slope, target; // [tokens of a chunk]
+  Scratch<T> logsumexp, constant, slope, target;  // [tokens of a chunk]
 
   explicit TokenFactors(int64_t size)
       : logsumexp(size), constant(size), slope(size), target(size) {}
@@ -89,9 +89,8 @@ void sum_tiles(
   const int64_t rows = rows_are_words ? chunk.words_in(block) : chunk.tokens_in(block);
   const int64_t others = rows_are_words ? chunk.token_blocks() : chunk.word_blocks();
   for (int64_t other = 0; other < others; ++other) {
-    const Left<T> left = rows_are_words
-        ? Left<T>{chunk.tile(block, other), tile_row<T>, 1}
-        : Left<T>{chunk.tile(other, block), 1, tile_row<T>};
+    const Left<T> left = rows_are_words ? Left<T>{chunk.tile(block, other), tile_row<T>, 1}
+                                        : Left<T>{chunk.tile(other, block), 1, tile_row<T>};
     const int64_t depth = rows_are_words ? chunk.tokens_in(other) : chunk.words_in(other);
     const int64_t first = other * (rows_are_words ? token_block : vocab_block);
     for (int64_t lane = 0; lane < columns; lane += block_lanes<T>)
@@ -130,7 +129,7 @@ struct Sums {
   }
 };
 
-} // namespace
+}  // namespace
 
 template <typename T>
 void token_logprob_backward(
@@ -261,4 +260,4 @@ template void token_logprob_backward<double>(
     const Matrix&, const Matrix&, const int64_t*, double, const double*, const double*,
     const double*, const double*, const KeptTiles<double>&, const Matrix*, const Matrix*);
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -15,7 +15,7 @@ template <typename T>
 struct Statistics {
   T* maximum;
   T* sum;
-  T* weighted; // null if nobody asked for the entropy
+  T* weighted;  // null if nobody asked for the entropy
 
   void clear(int64_t tokens) const {
     // Finite, so that nothing subtracts infinities before the first tile.
@@ -40,8 +40,7 @@ void gather_vector(const T* logits, int64_t words, T* maximum_, T* sum_, T* weig
     if (with_entropy) weighted += power * z;
   }
   const Vector<T> shift = old - top, rescale = fused::exp2(shift), old_sum = load(sum_);
-  if (with_entropy)
-    store(weighted_, rescale * (load(weighted_) + shift * old_sum) + weighted);
+  if (with_entropy) store(weighted_, rescale * (load(weighted_) + shift * old_sum) + weighted);
   store(sum_, rescale * old_sum + sum);
   store(maximum_, top);
 }
@@ -67,7 +66,7 @@ void join_slices(
   if (logsumexp) *logsumexp = top + log_sum;
 }
 
-} // namespace
+}  // namespace
 
 template <typename T>
 void token_logprob_forward(
@@ -139,4 +138,4 @@ template void token_logprob_forward<double>(
     const Matrix&, const Matrix&, const int64_t*, double, double*, double*, double*,
     const KeptTiles<double>&);
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

@@ -119,4 +119,4 @@ inline T horizontal_sum(Vector<T> value) {
   return part[0];
 }
 
-} // namespace openmanus::fused
+}  // namespace openmanus::fused

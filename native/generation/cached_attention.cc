@@ -37,7 +37,8 @@ Tensor cached_attention(
           query.size(1) % key.size(1) == 0 && query.scalar_type() == key.scalar_type() &&
           query.scalar_type() == value.scalar_type(),
       "cached_attention: expected query [tokens, heads, head_dim] and key, value [tokens, kv_heads, "
-      "head_dim] of one dtype, got ", query.sizes(), ", ", key.sizes(), ", ", value.sizes());
+      "head_dim] of one dtype, got ",
+      query.sizes(), ", ", key.sizes(), ", ", value.sizes());
   check_cache(name, key_cache, value_cache, key.size(1), key.size(2));
   TORCH_CHECK(
       window == -1 || window >= 1, "cached_attention: window must be at least 1, or -1 for none");
@@ -91,7 +92,7 @@ Tensor cached_attention(
   return output;
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_FRAGMENT(openmanus, library) {
   library.def(
@@ -99,8 +100,6 @@ TORCH_LIBRARY_FRAGMENT(openmanus, library) {
       "Tensor(b!) value_cache, Tensor query_offsets, Tensor lengths, Tensor page_offsets, "
       "Tensor pages, float scale, int window=-1) -> Tensor");
 }
-TORCH_LIBRARY_IMPL(openmanus, CPU, library) {
-  library.impl("cached_attention", cached_attention);
-}
+TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("cached_attention", cached_attention); }
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -9,13 +9,13 @@
 namespace openmanus::generation {
 
 struct DecoderLayer {
-  const float* input_norm; // [hidden]
-  Weight qkv; // rows of q, then k, then v
-  const float* q_norm; // [head_dim], or null
+  const float* input_norm;  // [hidden]
+  Weight qkv;               // rows of q, then k, then v
+  const float* q_norm;      // [head_dim], or null
   const float* k_norm;
   Weight o;
-  const float* post_norm; // [hidden]
-  Weight gate_up; // rows of gate, then up
+  const float* post_norm;  // [hidden]
+  Weight gate_up;          // rows of gate, then up
   Weight down;
   Layer cache;
 };
@@ -23,9 +23,9 @@ struct DecoderLayer {
 struct Decoder {
   int64_t hidden, heads, kv_heads, head_dim, intermediate, value_width, page_size;
   double eps;
-  Weight embedding; // [vocabulary, hidden]
-  const float* norm; // [hidden]
-  Weight output; // [vocabulary, hidden]
+  Weight embedding;   // [vocabulary, hidden]
+  const float* norm;  // [hidden]
+  Weight output;      // [vocabulary, hidden]
   // [positions, head_dim / 2]
   const float* cos;
   const float* sin;
@@ -44,7 +44,7 @@ struct DecoderTensors {
   at::TensorList key_caches, value_caches;
   const at::Tensor &cos, &sin;
   int64_t heads;
-  at::IntArrayRef windows; // -1: none
+  at::IntArrayRef windows;  // -1: none
   double eps;
 };
 
@@ -53,14 +53,14 @@ Decoder decoder_of(const DecoderTensors& tensors);
 
 /// The new tokens of a pass, and those whose logits are wanted.
 struct StepTokens {
-  const int32_t* ids; // [tokens]
+  const int32_t* ids;  // [tokens]
   int64_t tokens;
   Batch batch;
-  const int32_t* wanted; // sequences whose last token's logits are wanted, each once
+  const int32_t* wanted;  // sequences whose last token's logits are wanted, each once
   int64_t wanted_count;
 };
 
 /// Computes the pass; logits [wanted, vocabulary].
 void run_decoder(const Decoder& decoder, const StepTokens& step, float* logits);
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -102,8 +102,7 @@ class Pass {
     };
     for (int64_t token = strip * width; token < end; ++token) {
       const int64_t angles = places_[size_t(token)].position * half;
-      scatter(
-          decoder_.embedding.data + step_.ids[token] * hidden, hidden, all_.x.at(token, 0));
+      scatter(decoder_.embedding.data + step_.ids[token] * hidden, hidden, all_.x.at(token, 0));
       scatter(decoder_.cos + angles, half, all_.cos.at(token, 0));
       scatter(decoder_.sin + angles, half, all_.sin.at(token, 0));
     }
@@ -117,7 +116,8 @@ class Pass {
   }
 
   /// Features [begin, end) of the weight's product with the normalised x.
-  void project(Phases::Member& member, Rows& rows, const Weight& weight, int64_t begin, int64_t end) {
+  void project(
+      Phases::Member& member, Rows& rows, const Weight& weight, int64_t begin, int64_t end) {
     const Grid grid(end - begin, rows.x.strips, weight.columns, width);
     member.run(grid.items(), [&](int64_t item) {
       grid.take(item, [&](int64_t row, int64_t count, int64_t first, int64_t last) {
@@ -165,8 +165,7 @@ class Pass {
       const int64_t slot = place.position % batch.page_size;
       for (int64_t head = 0; head < batch.kv_heads; ++head) {
         float* keys = cache.keys + batch.keys_at(place.page, head) + slot;
-        float* values =
-            cache.values + batch.values_at(place.page, head) + slot * batch.value_width;
+        float* values = cache.values + batch.values_at(place.page, head) + slot * batch.value_width;
         const int64_t feature = (batch.heads + head) * batch.head_dim;
         const float* key = all_.by_token.at(token, feature);
         for (int64_t i = 0; i < batch.head_dim; ++i) keys[i * batch.page_size] = key[i];
@@ -209,8 +208,7 @@ class Pass {
     add_to_x(member, rows, layer.down, rows.gated);
   }
 
-  void add_to_x(
-      Phases::Member& member, Rows& rows, const Weight& weight, const TokenStrips& in) {
+  void add_to_x(Phases::Member& member, Rows& rows, const Weight& weight, const TokenStrips& in) {
     const Grid grid(weight.rows, rows.x.strips, weight.columns, width);
     member.run(grid.items(), [&](int64_t item) {
       grid.take(item, [&](int64_t row, int64_t count, int64_t first, int64_t last) {
@@ -242,8 +240,8 @@ class Pass {
     member.run(grid.items(), [&](int64_t item) {
       grid.take(item, [&](int64_t row, int64_t count, int64_t first, int64_t last) {
         multiply<vectors>(
-            decoder_.output, row, count, rows.normed, first, last, tile.get(), count * width,
-            false, grid.after(item, decoder_.output, 0));
+            decoder_.output, row, count, rows.normed, first, last, tile.get(), count * width, false,
+            grid.after(item, decoder_.output, 0));
         for (int64_t strip = first; strip < last; ++strip)
           copy_transposed(
               tile + (strip - first) * count * width, width, count, tokens_of(rows, strip),
@@ -268,7 +266,7 @@ void run_pass(const Decoder& decoder, const StepTokens& step, float* logits) {
   Pass<vectors>(decoder, step, logits).run();
 }
 
-} // namespace
+}  // namespace
 
 void run_decoder(const Decoder& decoder, const StepTokens& step, float* logits) {
   if (step.tokens == 0) return;
@@ -284,9 +282,11 @@ void run_decoder(const Decoder& decoder, const StepTokens& step, float* logits) 
   switch (best) {
     case 3:
       if constexpr (block_vectors >= 3) return run_pass<3>(decoder, step, logits);
-    case 2: return run_pass<2>(decoder, step, logits);
-    default: return run_pass<1>(decoder, step, logits);
+    case 2:
+      return run_pass<2>(decoder, step, logits);
+    default:
+      return run_pass<1>(decoder, step, logits);
   }
 }
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -22,8 +22,7 @@ inline Ahead rows_ahead(const Weight& weight, int64_t row, int64_t rows) {
 struct Grid {
   int64_t rows, strips, chunk, chunks, group, groups;
 
-  Grid(int64_t rows, int64_t strips, int64_t features, int64_t width)
-      : rows(rows), strips(strips) {
+  Grid(int64_t rows, int64_t strips, int64_t features, int64_t width) : rows(rows), strips(strips) {
     group = std::clamp<int64_t>(item_bytes / (features * width * int64_t(sizeof(float))), 4, 16);
     groups = (strips + group - 1) / group;
     // A whole number of items for every thread; many tokens make enough of them from more rows each.
@@ -71,4 +70,4 @@ struct Rows {
         by_token(tokens, decoder.qkv_features(), 1) {}
 };
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -35,7 +35,9 @@ class WeightReader {
     TORCH_CHECK(tensor.has_value() && tensor->defined(), "decoder_step: ", what, " is missing");
     return *tensor;
   }
-  const float* vector(const char* what, int64_t size) { return numbers(tensor(what), {size}, what); }
+  const float* vector(const char* what, int64_t size) {
+    return numbers(tensor(what), {size}, what);
+  }
   const float* optional_vector(const char* what, int64_t size) {
     const c10::optional<Tensor> tensor = next();
     return tensor.has_value() && tensor->defined() ? numbers(*tensor, {size}, what) : nullptr;
@@ -64,7 +66,7 @@ class WeightReader {
   size_t at_ = 0;
 };
 
-} // namespace
+}  // namespace
 
 Decoder decoder_of(const DecoderTensors& given) {
   const size_t layers = given.key_caches.size();
@@ -73,8 +75,7 @@ Decoder decoder_of(const DecoderTensors& given) {
       "decoder_step: expected as many value caches and windows as key caches (", layers,
       ", at least 1), got ", given.value_caches.size(), " and ", given.windows.size());
   TORCH_CHECK(
-      given.key_caches[0].dim() == 4 && given.value_caches[0].dim() == 4 &&
-          given.cos.dim() == 2,
+      given.key_caches[0].dim() == 4 && given.value_caches[0].dim() == 4 && given.cos.dim() == 2,
       "decoder_step: caches must have four dimensions, cos and sin two");
   WeightReader weights(given.weights);
   Decoder decoder;
@@ -170,7 +171,7 @@ Tensor decoder_step(
   return logits;
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_FRAGMENT(openmanus, library) {
   library.def(
@@ -181,4 +182,4 @@ TORCH_LIBRARY_FRAGMENT(openmanus, library) {
 }
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("decoder_step", decoder_step); }
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

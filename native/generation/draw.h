@@ -18,13 +18,13 @@ namespace openmanus::generation {
 using namespace openmanus::fused;
 
 /// In place of an id: a row that cannot be drawn from must not spoil the others.
-constexpr int64_t not_finite = -1; // a NaN or an infinity among the model's logits
-constexpr int64_t nothing_allowed = -2; // biases and lists leave nothing, or an infinity
+constexpr int64_t not_finite = -1;       // a NaN or an infinity among the model's logits
+constexpr int64_t nothing_allowed = -2;  // biases and lists leave nothing, or an infinity
 
 struct Drawn {
   int64_t id;
-  double logprob; // under the model: softmax of the logits as they are
-  double sampled_logprob; // under the distribution that was drawn from
+  double logprob;          // under the model: softmax of the logits as they are
+  double sampled_logprob;  // under the distribution that was drawn from
 };
 
 /// Every bit of x decides about every bit of the result (a number or a vector of them).
@@ -47,7 +47,7 @@ inline double unit(uint32_t hash) { return (double(hash >> 1) + 0.5) * 0x1p-31; 
 /// The race so far.
 struct Race {
   uint64_t seed;
-  double best; // the likeliest candidate's logit: rates are relative to it
+  double best;  // the likeliest candidate's logit: rates are relative to it
   int64_t winner = -1;
   double winning_logit = 0;
   double earliest = std::numeric_limits<double>::infinity();
@@ -109,7 +109,7 @@ inline double sum_exponentials(
 /// log of the sum of e^logit; not finite if a logit is NaN or infinite.
 inline double model_log_sum(const float* logits, int64_t count, float maximum) {
   return maximum +
-      std::log(sum_exponentials(logits, count, maximum, 1, [](int64_t, Vector<float>) {}));
+         std::log(sum_exponentials(logits, count, maximum, 1, [](int64_t, Vector<float>) {}));
 }
 
 /// Draws from the whole vocabulary at a temperature above 0: one or two passes of vectors.
@@ -119,7 +119,7 @@ inline Drawn draw_plain(
   Race race{seed, double(maximum) / temperature};
   // The likeliest first: few of the others can be as early.
   const int64_t likeliest = std::find(logits, logits + vocabulary, maximum) - logits;
-  if (likeliest == vocabulary) return {not_finite, 0, 0}; // all are NaN
+  if (likeliest == vocabulary) return {not_finite, 0, 0};  // all are NaN
   race.enter(likeliest, candidate(likeliest));
   typedef uint32_t Bits __attribute__((vector_size(vector_bytes)));
   Bits ids;
@@ -149,9 +149,9 @@ inline Drawn draw_plain(
 /// The likeliest of the whole vocabulary.
 inline Drawn draw_greedy(const float* logits, int64_t vocabulary, float maximum) {
   const double base = model_log_sum(logits, vocabulary, maximum);
-  if (!std::isfinite(base)) return {not_finite, 0, 0}; // also if all are NaN
+  if (!std::isfinite(base)) return {not_finite, 0, 0};  // also if all are NaN
   const int64_t id = std::find(logits, logits + vocabulary, maximum) - logits;
   return {id, double(logits[id]) - base, 0.0};
 }
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

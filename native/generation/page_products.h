@@ -12,7 +12,7 @@ using namespace openmanus::fused;
 /// How a page's keys and values lie (see paged_attention.h).
 struct PageShape {
   int64_t head_dim, value_width, page_size;
-  int64_t key_stride, value_stride; // from page to page
+  int64_t key_stride, value_stride;  // from page to page
 
   int64_t head_keys() const { return head_dim * page_size; }
   int64_t head_values() const { return page_size * value_width; }
@@ -22,7 +22,7 @@ struct PageShape {
 struct PagesSeen {
   const int32_t* numbers;
   int64_t count;
-  int64_t tokens; // in all of them: the last may not be full
+  int64_t tokens;  // in all of them: the last may not be full
 };
 
 /// Vectors of keys that share a cache line, in a page of at least as many tokens.
@@ -67,7 +67,7 @@ __attribute__((noinline)) void score_few(
   const float *places[columns], *next[columns];
   const auto place = [&](int64_t column) {
     return keys + pages.numbers[column / per_page] * shape.key_stride +
-        column % per_page * lanes<float>;
+           column % per_page * lanes<float>;
   };
   int64_t column = 0;
   for (; column + columns <= all; column += columns)
@@ -96,27 +96,30 @@ inline void score_pages(
     const PageShape& shape, const PagesSeen& pages, const float* keys, int64_t heads, int64_t rows,
     const float* queries, float* scores) {
   switch (rows) {
-    case 1: return score_few<1>(shape, pages, keys, heads, queries, scores);
-    case 2: return score_few<2>(shape, pages, keys, heads, queries, scores);
-    case 3: return score_few<3>(shape, pages, keys, heads, queries, scores);
-    case 4: return score_few<4>(shape, pages, keys, heads, queries, scores);
+    case 1:
+      return score_few<1>(shape, pages, keys, heads, queries, scores);
+    case 2:
+      return score_few<2>(shape, pages, keys, heads, queries, scores);
+    case 3:
+      return score_few<3>(shape, pages, keys, heads, queries, scores);
+    case 4:
+      return score_few<4>(shape, pages, keys, heads, queries, scores);
   }
   const int64_t width = pages.count * shape.page_size;
   for (int64_t head = 0; head < heads; ++head)
     for (int64_t page = 0; page < pages.count; ++page)
       tile_product<float>(
           rows, shape.page_size, {queries + head * rows * shape.head_dim, shape.head_dim, 1},
-          keys + pages.numbers[page] * shape.key_stride + head * shape.head_keys(),
-          shape.page_size, scores + head * rows * width + page * shape.page_size, width,
-          shape.head_dim, false);
+          keys + pages.numbers[page] * shape.key_stride + head * shape.head_keys(), shape.page_size,
+          scores + head * rows * width + page * shape.page_size, width, shape.head_dim, false);
 }
 
 /// Some rows and columns of the weighted sum over the pages [begin, end), which is added to what those
 /// before gave: it stays in registers from page to page.
 template <int rows, int columns>
 __attribute__((noinline)) void sum_block(
-    const PageShape& shape, const PagesSeen& pages, int64_t begin, int64_t end,
-    const float* values, const float* weights, float* sums) {
+    const PageShape& shape, const PagesSeen& pages, int64_t begin, int64_t end, const float* values,
+    const float* weights, float* sums) {
   const int64_t width = pages.count * shape.page_size, stride = shape.value_width;
   static_assert(columns <= 2 || columns == 4);
   Vector<float> total[rows][columns] = {};
@@ -172,8 +175,8 @@ __attribute__((noinline)) void sum_block(
 
 template <int rows>
 void sum_rows(
-    const PageShape& shape, const PagesSeen& pages, int64_t begin, int64_t end,
-    const float* values, const float* weights, float* sums) {
+    const PageShape& shape, const PagesSeen& pages, int64_t begin, int64_t end, const float* values,
+    const float* weights, float* sums) {
   const int64_t all = shape.value_width / lanes<float>;
   int64_t column = 0;
   const auto blocks_of = [&](auto columns) {
@@ -189,18 +192,30 @@ void sum_rows(
 
 /// What the pages [begin, end) add to the sums [rows, value_width] of one head.
 inline void sum_head(
-    const PageShape& shape, const PagesSeen& pages, int64_t begin, int64_t end,
-    const float* values, int64_t rows, const float* weights, float* sums) {
+    const PageShape& shape, const PagesSeen& pages, int64_t begin, int64_t end, const float* values,
+    int64_t rows, const float* weights, float* sums) {
   const int64_t width = pages.count * shape.page_size;
   while (rows > 0) {
     const int64_t taken = rows >= 12 ? 6 : rows > 6 ? (rows + 1) / 2 : rows;
     switch (taken) {
-      case 1: sum_rows<1>(shape, pages, begin, end, values, weights, sums); break;
-      case 2: sum_rows<2>(shape, pages, begin, end, values, weights, sums); break;
-      case 3: sum_rows<3>(shape, pages, begin, end, values, weights, sums); break;
-      case 4: sum_rows<4>(shape, pages, begin, end, values, weights, sums); break;
-      case 5: sum_rows<5>(shape, pages, begin, end, values, weights, sums); break;
-      case 6: sum_rows<6>(shape, pages, begin, end, values, weights, sums); break;
+      case 1:
+        sum_rows<1>(shape, pages, begin, end, values, weights, sums);
+        break;
+      case 2:
+        sum_rows<2>(shape, pages, begin, end, values, weights, sums);
+        break;
+      case 3:
+        sum_rows<3>(shape, pages, begin, end, values, weights, sums);
+        break;
+      case 4:
+        sum_rows<4>(shape, pages, begin, end, values, weights, sums);
+        break;
+      case 5:
+        sum_rows<5>(shape, pages, begin, end, values, weights, sums);
+        break;
+      case 6:
+        sum_rows<6>(shape, pages, begin, end, values, weights, sums);
+        break;
     }
     rows -= taken;
     weights += taken * width;
@@ -222,4 +237,4 @@ inline void sum_pages(
           weights + head * rows * width, sums + head * rows * shape.value_width);
 }
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -11,15 +11,14 @@ void check_pages(
   TORCH_CHECK(
       batch.query_offsets[0] == 0 && batch.query_offsets[batch.sequences] == tokens &&
           offsets[0] == 0 && offsets[batch.sequences] == listed,
-      operator_name,
-      ": offsets must begin with 0 and end with the numbers of tokens and pages");
+      operator_name, ": offsets must begin with 0 and end with the numbers of tokens and pages");
   for (int64_t s = 0; s < batch.sequences; ++s) {
     const int64_t own = offsets[s + 1] - offsets[s];
     TORCH_CHECK(
         batch.new_tokens(s) >= 0 && own >= 0 && batch.first_position(s) >= 0 &&
             batch.lengths[s] <= own * batch.page_size,
-        operator_name, ": sequence ", s, " of ", batch.lengths[s], " tokens, ",
-        batch.new_tokens(s), " of them new, does not fit its ", own, " pages");
+        operator_name, ": sequence ", s, " of ", batch.lengths[s], " tokens, ", batch.new_tokens(s),
+        " of them new, does not fit its ", own, " pages");
   }
   for (int64_t i = 0; i < listed; ++i)
     TORCH_CHECK(
@@ -32,8 +31,7 @@ void check_cache(
     int64_t head_dim) {
   TORCH_CHECK(
       keys.dim() == 4 && keys.scalar_type() == at::kFloat && keys.is_contiguous() &&
-          keys.size(1) == kv_heads && keys.size(2) == head_dim &&
-          keys.size(3) % lanes<float> == 0,
+          keys.size(1) == kv_heads && keys.size(2) == head_dim && keys.size(3) % lanes<float> == 0,
       operator_name, ": key_cache must be float32 [pages, kv_heads, head_dim, page_size] = [*, ",
       kv_heads, ", ", head_dim, ", *], page_size a multiple of ", lanes<float>, ", got ",
       keys.sizes());
@@ -44,7 +42,8 @@ void check_cache(
           values.size(3) % lanes<float> == 0,
       operator_name,
       ": value_cache must be float32 [pages, kv_heads, page_size, value_width], value_width at least "
-      "head_dim and a multiple of ", lanes<float>, ", got ", values.sizes());
+      "head_dim and a multiple of ",
+      lanes<float>, ", got ", values.sizes());
 }
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -34,10 +34,10 @@ constexpr int64_t least_items = 8;
 /// Which tokens are new, and where the pages of their sequences are.
 struct Batch {
   int64_t heads, kv_heads, head_dim, value_width, page_size, sequences;
-  const int32_t* query_offsets; // [sequences + 1]: new tokens of each sequence
-  const int32_t* lengths; // [sequences]: tokens with the new ones
-  const int32_t* page_offsets; // [sequences]: where a sequence's list of pages begins
-  const int32_t* pages; // page numbers, in order of the sequence
+  const int32_t* query_offsets;  // [sequences + 1]: new tokens of each sequence
+  const int32_t* lengths;        // [sequences]: tokens with the new ones
+  const int32_t* page_offsets;   // [sequences]: where a sequence's list of pages begins
+  const int32_t* pages;          // page numbers, in order of the sequence
 
   int64_t group() const { return heads / kv_heads; }
   int64_t new_tokens(int64_t s) const { return query_offsets[s + 1] - query_offsets[s]; }
@@ -67,7 +67,7 @@ struct Layer {
   float* keys;
   float* values;
   double scale;
-  int64_t window; // -1: none
+  int64_t window;  // -1: none
 };
 
 /// A block of queries of one sequence and some key heads: rows are (token, head within the group).
@@ -132,10 +132,10 @@ void attend(
   const int64_t group = batch.group(), d = batch.head_dim, w = batch.value_width;
   const int64_t head_rows = item.tokens * group, rows = head_rows * item.kv_heads;
   const int64_t s = item.sequence, first = batch.first_position(s) + item.first_token;
-  const int64_t end = first + item.tokens; // keys up to the last query's own
+  const int64_t end = first + item.tokens;  // keys up to the last query's own
   const int64_t begin =
       layer.window < 0 ? 0 : std::max<int64_t>(0, first - layer.window + 1) / batch.page_size;
-  const int64_t origin = begin * batch.page_size; // position of the first score
+  const int64_t origin = begin * batch.page_size;  // position of the first score
   const PagesSeen seen{
       batch.pages + batch.page_offsets[s] + begin,
       (end - origin + batch.page_size - 1) / batch.page_size, end - origin};
@@ -194,4 +194,4 @@ void check_cache(
     const char* operator_name, const at::Tensor& keys, const at::Tensor& values, int64_t kv_heads,
     int64_t head_dim);
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -41,7 +41,7 @@ class Phases {
     }
 
    private:
-    static constexpr int64_t spins = 4000; // some microseconds: as long as a phase's last item
+    static constexpr int64_t spins = 4000;  // some microseconds: as long as a phase's last item
     Phases& phases_;
     int64_t next_ = 0;
   };
@@ -62,4 +62,4 @@ class Phases {
   std::vector<Counter> counters_;
 };
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

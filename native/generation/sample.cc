@@ -33,7 +33,7 @@ struct Ragged {
 
 struct Candidate {
   int64_t id;
-  double logit; // after penalty and bias, divided by the temperature
+  double logit;  // after penalty and bias, divided by the temperature
 };
 
 /// More likely first; equal ones by id, so that the order is always the same.
@@ -127,8 +127,8 @@ void check_ragged(
     const char* name, const Tensor& offsets, const Tensor& ids, int64_t rows, int64_t vocabulary) {
   TORCH_CHECK(
       offsets.scalar_type() == at::kInt && ids.scalar_type() == at::kInt &&
-          offsets.is_contiguous() && ids.is_contiguous() && offsets.dim() == 1 &&
-          ids.dim() == 1 && offsets.numel() == rows + 1,
+          offsets.is_contiguous() && ids.is_contiguous() && offsets.dim() == 1 && ids.dim() == 1 &&
+          offsets.numel() == rows + 1,
       "sample: ", name, " must be int32 offsets [rows + 1] and int32 ids");
   const int32_t* at = offsets.data_ptr<int32_t>();
   TORCH_CHECK(
@@ -201,7 +201,7 @@ Tensor sample(
   return results;
 }
 
-} // namespace
+}  // namespace
 
 TORCH_LIBRARY_FRAGMENT(openmanus, library) {
   library.def(
@@ -211,4 +211,4 @@ TORCH_LIBRARY_FRAGMENT(openmanus, library) {
 }
 TORCH_LIBRARY_IMPL(openmanus, CPU, library) { library.impl("sample", sample); }
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -125,4 +125,4 @@ void gate_by(float* gate, const float* up, int64_t count) {
   }
 }
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -20,10 +20,10 @@ __attribute__((always_inline)) inline void exchange_quarters(
   for (int row = 0; row < count; ++row) {
     if (row & size) continue;
     const Vector<float> upper = rows[row], lower = rows[row + size];
-    rows[row] = __builtin_shufflevector(
-        upper, lower, (lane & size ? count + lane - size : lane)...);
-    rows[row + size] = __builtin_shufflevector(
-        upper, lower, (lane & size ? count + lane : lane + size)...);
+    rows[row] =
+        __builtin_shufflevector(upper, lower, (lane & size ? count + lane - size : lane)...);
+    rows[row + size] =
+        __builtin_shufflevector(upper, lower, (lane & size ? count + lane : lane + size)...);
   }
 }
 
@@ -54,4 +54,4 @@ inline void copy_transposed(
       to[c * to_stride + r] = from[r * from_stride + c];
 }
 
-} // namespace openmanus::generation
+}  // namespace openmanus::generation

@@ -13,6 +13,7 @@ import { replyFormat } from "./formats/registry.ts";
 import {
   type History,
   type HistoryOptions,
+  type MakeHistory,
   type PastStep,
   windowHistory,
 } from "./history/history.ts";
@@ -32,7 +33,7 @@ export interface AgentOptions {
   /** Default "conversation". */
   readonly context?: AgentContext;
   /** What a prompt tells of the past; only in the context `steps`. Default: a window of 2. */
-  readonly history?: HistoryOptions;
+  readonly history?: HistoryOptions | MakeHistory;
   /** Whether prompts list the admissible actions, where the world knows them. Default true. */
   readonly showAdmissible?: boolean;
   /** Whether prompts say how to answer. Default true; false for models that have learned it. */
@@ -75,7 +76,7 @@ export interface AgentEpisode {
   /** The reply was read and acted upon; `observation` is what the agent sees now. */
   advance(reply: AgentReply, text: string, observation: Observation): void;
   /** What the agent is told when its reply could not be read. */
-  unread(reply: AgentReply): string;
+  unreadable(reply: AgentReply): string;
 }
 
 export function createAgent(options: AgentOptions = {}): Agent {
@@ -88,7 +89,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     );
   if (history && context === "conversation")
     throw new RangeError(
-      `agent: a ${history.kind} history needs the context "steps"; in a conversation the past is all there`,
+      'agent: a history needs the context "steps"; in a conversation the past is all there',
     );
   if (tools.length > 0 && format.name !== "tools")
     throw new RangeError(`agent: tools need the reply format "tools", not "${format.name}"`);
@@ -149,19 +150,23 @@ function beginEpisode(
       history?.record(pastStep(turn, observation.text, reply, text));
       observation = next;
     },
-    unread: ({ problems }) => prompts.unread(problems),
+    unreadable: ({ problems }) => prompts.unreadable(problems),
   };
 }
 
 /** Of a reply that could not be read, so much goes into the history. */
-const SHOWN_OF_UNREAD = 80;
+const SHOWN_OF_UNREADABLE = 80;
 
 function pastStep(number: number, observation: string, reply: AgentReply, text: string): PastStep {
-  const action = reply.action ?? text.trim().slice(0, SHOWN_OF_UNREAD);
+  const action = reply.action ?? text.trim().slice(0, SHOWN_OF_UNREADABLE);
   return { number, observation, action, note: reply.parts.memory };
 }
 
-function historyOf(options: HistoryOptions = { kind: "window" }, episode: string): History {
+function historyOf(
+  options: HistoryOptions | MakeHistory = { kind: "window" },
+  episode: string,
+): History {
+  if (typeof options === "function") return options(episode);
   switch (options.kind) {
     case "window":
       return windowHistory(options);

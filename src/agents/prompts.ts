@@ -30,7 +30,7 @@ export interface Prompts {
   /** The whole prompt of a turn in the context `steps`. */
   step(parts: PromptParts): string;
   /** What is said when a reply could not be read. */
-  unread(problems: readonly { kind: ProblemKind; message: string }[]): string;
+  unreadable(problems: readonly { kind: ProblemKind; message: string }[]): string;
 }
 
 export const PROMPTS: Prompts = {
@@ -51,7 +51,7 @@ export const PROMPTS: Prompts = {
       listed(admissible),
       instruction,
     ),
-  unread: (problems) =>
+  unreadable: (problems) =>
     `Your reply could not be read: ${problems.map(({ message }) => message).join("; ")}. ` +
     "Nothing was done. Answer again, in the form that was asked for.",
 };
@@ -67,7 +67,7 @@ export const BARE_PROMPTS: Prompts = {
     [stated(task, observation), history, observation, admissible?.join("\n")]
       .filter(Boolean)
       .join("\n"),
-  unread: () => "?",
+  unreadable: () => "?",
 };
 
 /** Bare, with the task said again in every turn: it stands next to where the action is chosen. */

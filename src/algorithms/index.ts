@@ -25,7 +25,6 @@ export {
 } from "./advantages/reinforce-plus-plus.ts";
 export { reinforcePlusPlusBaseline } from "./advantages/reinforce-plus-plus-baseline.ts";
 export { type RemaxInput, remax } from "./advantages/remax.ts";
-export * from "./advantages/requirements.ts";
 export { rloo } from "./advantages/rloo.ts";
 export * from "./diagnostics/batch.ts";
 export * from "./diagnostics/groups.ts";
@@ -39,13 +38,14 @@ export * from "./losses/dpo.ts";
 export * from "./losses/kl.ts";
 export { maskedInput, type TokenValues } from "./losses/packed.ts";
 export { answerLogprobs } from "./losses/pairs.ts";
-export type {
-  LossAndMetrics,
-  PolicyLossInput,
-  PolicyLossKind,
-  PolicyLossOptions,
-  PolicyTerms,
-  TokenLosses,
+export {
+  computePolicyLoss,
+  type LossAndMetrics,
+  type PolicyLossInput,
+  type PolicyLossKind,
+  type PolicyLossOptions,
+  type PolicyTerms,
+  type TokenLosses,
 } from "./losses/policy.ts";
 export * from "./losses/registry.ts";
 export * from "./losses/reward-model.ts";

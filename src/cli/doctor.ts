@@ -2,7 +2,15 @@
  * @file `openmanus-rl doctor`: what this machine computes with, how fast, and plain advice.
  */
 import { freemem, totalmem } from "node:os";
-import { availableThreads, type CpuFeatures, cpuFeatures, locateAddon } from "../setup/index.ts";
+import {
+  availableThreads,
+  type CpuFeatures,
+  checkSetup,
+  cpuFeatures,
+  locateAddon,
+  SETUP_COMMAND,
+  SetupError,
+} from "../setup/index.ts";
 import {
   measureGemm,
   measureOperator,
@@ -14,6 +22,8 @@ import type { Command } from "./main.ts";
 import { options } from "./usage.ts";
 
 export interface Diagnosis {
+  /** Whether set-up has run: without it there is nothing to measure, and only what is missing is said. */
+  ready: true;
   libtorch: {
     version: string;
     origin: string;
@@ -56,6 +66,7 @@ export function diagnose(): Diagnosis {
   const info = runtimeInfo();
   const capability = /CPU capability usage: (\S+)/.exec(info.config)?.[1] ?? "unknown";
   const facts: Omit<Diagnosis, "advice"> = {
+    ready: true,
     libtorch: {
       version: libtorch.version,
       origin: libtorch.origin,
@@ -139,7 +150,7 @@ export function adviceFor(
     advice.push("libtorch is a CUDA build, but no GPU answers; computing on the CPU.");
   if (!facts.distributed.includes("gloo"))
     advice.push(
-      "This build has no Gloo, so training runs in one process. Install its headers and set up again: apt-get install libgloo-dev && npm run setup",
+      `This build has no Gloo, so training runs in one process. Install its headers and set up again: apt-get install libgloo-dev && ${SETUP_COMMAND}`,
     );
   return advice;
 }
@@ -168,9 +179,32 @@ function report(found: Diagnosis): string {
     ["matrix product", `${found.gemmGflops} GFLOPS (1024³, float32)`],
     ["operator", `${found.operatorMicroseconds} µs (small add, typed API)`],
   ];
+  return table(rows, found.advice);
+}
+
+function table(rows: readonly [string, string][], advice: readonly string[]): string {
   const lines = rows.map(([name, text]) => `${name.padEnd(15)} ${text}`);
-  const advice = found.advice.map((text) => `! ${text}`);
-  return [...lines, "", ...(advice.length > 0 ? advice : ["All is well."])].join("\n");
+  const marked = advice.map((text) => `! ${text}`);
+  return [...lines, "", ...(marked.length > 0 ? marked : ["All is well."])].join("\n");
+}
+
+/** Before set-up, or when what it built no longer loads. */
+async function notReady(problem: SetupError, json: boolean): Promise<string> {
+  const { libtorch, compiler, notes } = await checkSetup();
+  const advice = [...notes, `Not ready: ${problem.message}`];
+  if (json)
+    return JSON.stringify(
+      { ready: false, node: process.version, libtorch, compiler, advice },
+      null,
+      2,
+    );
+  const rows: [string, string][] = [
+    ["node", process.version],
+    ["libtorch", libtorch ? `${libtorch.version} (${libtorch.origin}, ${libtorch.root})` : "none"],
+    ["compiler", compiler ?? "none"],
+    ["native addon", "none that loads"],
+  ];
+  return table(rows, advice);
 }
 
 export const doctor: Command = {
@@ -179,16 +213,22 @@ export const doctor: Command = {
     "",
     "Shows what this machine computes with (libtorch, BLAS and its kernels, threads, devices,",
     "memory), measures a matrix product and the cost of one operator, and says what to do when",
-    "something is slow or missing.",
+    "something is slow or missing. Before set-up it says what of that is there; the exit code is 1.",
     "",
     "  --json   one JSON object on standard output",
     "",
     "Example: openmanus-rl doctor --json | jq .gemmGflops",
   ].join("\n"),
-  run(words) {
+  async run(words) {
     const { json } = options(words, { json: { type: "boolean", default: false } });
-    const found = diagnose();
-    console.log(json ? JSON.stringify(found, null, 2) : report(found));
-    return 0;
+    try {
+      const found = diagnose();
+      console.log(json ? JSON.stringify(found, null, 2) : report(found));
+      return 0;
+    } catch (error) {
+      if (!(error instanceof SetupError)) throw error;
+      console.log(await notReady(error, json));
+      return 1;
+    }
   },
 };

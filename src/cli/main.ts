@@ -3,16 +3,18 @@
  *
  * Commands are loaded when asked for: `--help` must not wait for libtorch.
  */
+import { readFileSync } from "node:fs";
+import { locateAddon } from "../setup/index.ts";
+import { nearest } from "../spelling/index.ts";
 import { UsageError } from "./usage.ts";
 
 /**
- * Errors whose message is for the person at the terminal, like SetupError (see bin/openmanus-rl.mjs).
- * Anything else is a bug of ours and keeps its stack. By name, because the classes are in rooms that
- * load libtorch.
+ * Errors whose message is for the person at the terminal. Anything else is a bug of ours and keeps its
+ * stack. By name, because the classes are in rooms that a command loads only when it needs them.
  */
-const TOLD: readonly string[] = [
-  ...["EnvironmentError", "ConfigError", "ModelFileError", "CheckpointError"],
-  "TrajectoryLineError",
+const SHOWN_WITHOUT_STACK: readonly string[] = [
+  ...["SetupError", "EnvironmentError", "ConfigError", "ModelFileError", "CheckpointError"],
+  ...["TrajectoryLineError", "ProcessGroupError"],
 ];
 
 /** What a command's file exports. */
@@ -25,29 +27,39 @@ export interface Command {
 
 interface Entry {
   readonly summary: string;
+  /** Whether all it does needs the addon: then it begins nothing without. */
+  readonly needsAddon?: true;
   load(): Promise<Command>;
 }
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
+  setup: {
+    summary: "installs what is missing and builds the native addon",
+    load: async () => (await import("./setup.ts")).setup,
+  },
   doctor: {
     summary: "what this machine computes with, how fast, and what to do about it",
     load: async () => (await import("./doctor.ts")).doctor,
   },
   demo: {
     summary: "trains a small network, to see the engine at work",
+    needsAddon: true,
     load: async () => (await import("./demo.ts")).demo,
   },
   start: {
     summary: "the quickstart: from nothing to a trained agent in minutes",
+    needsAddon: true,
     load: async () => (await import("./start.ts")).start,
   },
   train: {
     summary: "trains an agent with PPO, GRPO, GiGPO and others",
-    load: async () => (await import("./train.ts")).train,
+    needsAddon: true,
+    load: async () => (await import("./train.ts")).trainCommand,
   },
   sft: {
     summary: "warms a model up on expert episodes, or on your own",
-    load: async () => (await import("./sft.ts")).sft,
+    needsAddon: true,
+    load: async () => (await import("./sft.ts")).sftCommand,
   },
   eval: {
     summary: "how good a model is, and whether it is better than another",
@@ -89,8 +101,21 @@ function overview(): string {
     "Commands:",
     ...lines,
     "",
-    "openmanus-rl <command> --help says more.",
+    "openmanus-rl <command> --help says more; openmanus-rl --version, which one this is.",
   ].join("\n");
+}
+
+function version(): string {
+  // As far up from dist/cli as from src/cli.
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+function unknownCommand(name: string): string {
+  const guess = nearest(name, Object.keys(COMMANDS));
+  return guess
+    ? `there is no command "${name}"; did you mean "${guess}"?\nopenmanus-rl --help lists them.`
+    : `there is no command "${name}".\n\n${overview()}`;
 }
 
 /** The exit code of a program whose reader has gone: 128 + SIGPIPE. */
@@ -106,24 +131,29 @@ export async function main(words: readonly string[]): Promise<number> {
   for (const stream of [process.stdout, process.stderr])
     if (!stream.listeners("error").includes(onOutputError)) stream.on("error", onOutputError);
   const [name, ...rest] = words;
-  if (name === undefined || name === "--help" || name === "help") {
+  if (name === undefined || ["--help", "-h", "help"].includes(name)) {
     console.log(overview());
     return name === undefined ? 2 : 0;
   }
-  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!entry) {
-    console.error(`openmanus-rl: there is no command "${name}".\n\n${overview()}`);
-    return 2;
-  }
-  const command = await entry.load();
-  if (rest.includes("--help")) {
-    console.log(command.help);
+  if (["--version", "-v"].includes(name)) {
+    console.log(version());
     return 0;
   }
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!entry) {
+    console.error(`openmanus-rl: ${unknownCommand(name)}`);
+    return 2;
+  }
   try {
+    const command = await entry.load();
+    if (rest.includes("--help") || rest.includes("-h")) {
+      console.log(command.help);
+      return 0;
+    }
+    if (entry.needsAddon) locateAddon();
     return await command.run(rest);
   } catch (error) {
-    if (error instanceof Error && TOLD.includes(error.name)) {
+    if (error instanceof Error && SHOWN_WITHOUT_STACK.includes(error.name)) {
       console.error(`openmanus-rl ${name}: ${error.message}`);
       return 1;
     }

@@ -2,7 +2,7 @@
  * @file `openmanus-rl model init|info`: new model folders, and what is in one.
  */
 import { readFileSync } from "node:fs";
-import { resolveConfig } from "../config/index.ts";
+import { resolveConfig, runOptions } from "../config/index.ts";
 import {
   describeModel,
   type Family,
@@ -117,11 +117,12 @@ async function textsOfWorld(
   settings: { files: readonly string[]; overrides: readonly string[] },
   tasks: number,
 ): Promise<string[]> {
-  const { agentOf, openConfiguredWorld } = await import("../evaluation/index.ts");
+  const { agentOf, openRunWorld } = await import("../assembly/index.ts");
   const { taskOrder, worldTexts } = await import("../training/index.ts");
   const { config } = resolveConfig(settings);
-  const { format } = agentOf(config);
-  const opened = await openConfiguredWorld(config);
+  const { play, world } = await runOptions(config);
+  const { format } = agentOf({ format: play.agent.format ?? "action" });
+  const opened = await openRunWorld(world);
   try {
     const order = taskOrder(await opened.world.tasks(opened.trainSplit), 0, true);
     const texts = await worldTexts(opened, order.next(tasks), 0, format);

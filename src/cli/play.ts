@@ -10,16 +10,17 @@ import { opened, worldWords } from "./world.ts";
 export const play: Command = {
   help: [
     "Usage: openmanus-rl play NAME [key=value …] [--split S] [--task N] [--steps N] [--expert]",
+    "       openmanus-rl play [NAME] --model MODEL|RUN [key=value …] [--split S] [--task N]",
     "",
     "You are the agent: type an action and Enter. TAB completes, an empty line lists again what you can do,",
     ":plan shows the shortest way where the world knows it, :quit ends. Reads piped input too.",
     "key=value sets an option of the world; openmanus-rl env show NAME lists them.",
     "",
-    "  --split S   the split to play (the first one unless said)",
+    "  --split S   the split to play (the first one; with --model, the validation split)",
     "  --task N    the number of the task in it, from 0, or its id",
-    "  --steps N   how many steps you have (the world's own number unless said)",
+    "  --steps N   how many steps you have (the world's own number)",
     "  --expert    watch the world's scripted expert instead",
-    "  --model F   watch the model in folder F instead",
+    "  --model F   watch the model in folder F instead, or a run's best policy; it knows its world",
     "",
     "Example: openmanus-rl play household difficulty=easy --task 3",
   ].join("\n"),
@@ -31,6 +32,10 @@ export const play: Command = {
       expert: { type: "boolean", default: false },
       model: { type: "string" },
     });
+    if (values.model !== undefined) {
+      const { watchModel } = await import("./watch.ts");
+      return await watchModel(values.model, words, values);
+    }
     const { name, options, others } = worldWords(words);
     if (others.length > 0) throw new UsageError(`play takes no "${others[0]}".`);
     const { definition, world } = await opened(name, options);
@@ -41,10 +46,6 @@ export const play: Command = {
           : wholeNumber("steps", values.steps, 1);
       const tasks = await world.tasks(values.split ?? world.splits[0]!);
       const task = chosenTask(tasks, values.task);
-      if (values.model !== undefined) {
-        const { watchModel } = await import("./watch.ts");
-        return await watchModel(values.model, { definition, world, task, steps });
-      }
       if (!values.expert) return await episode(world, task, steps, person());
       if (!world.expert) throw new UsageError(`${definition.name} has no scripted expert.`);
       return await episode(world, task, steps, watched(world.expert(0)));
@@ -54,13 +55,13 @@ export const play: Command = {
   },
 };
 
-function chosenTask(tasks: TaskSet, wish: string): Task {
-  if (/^\d+$/.test(wish)) return tasks.task(Number(wish));
+export function chosenTask(tasks: TaskSet, wanted: string): Task {
+  if (/^\d+$/.test(wanted)) return tasks.task(Number(wanted));
   for (let index = 0; index < tasks.length; index++) {
     const task = tasks.task(index);
-    if (task.id === wish) return task;
+    if (task.id === wanted) return task;
   }
-  throw new UsageError(`the split ${tasks.split} has no task "${wish}".`);
+  throw new UsageError(`the split ${tasks.split} has no task "${wanted}".`);
 }
 
 /** Who acts. Undefined ends the episode. */

@@ -1,8 +1,9 @@
 /**
  * @file The options of `openmanus-rl rollout`, read and checked.
  */
-import { type AgentContext, FORMAT_NAMES, PROMPT_SETS, type PromptSet } from "../agents/index.ts";
-import { SETTINGS_FILE, settingsOf } from "../evaluation/index.ts";
+import { FORMAT_NAMES } from "../agents/index.ts";
+import type { AgentChoices, PlayChoices } from "../config/index.ts";
+import { isFileName } from "../assembly/index.ts";
 import { optionsAndWords, UsageError } from "./usage.ts";
 import { worldWords } from "./world.ts";
 
@@ -21,14 +22,8 @@ export interface RolloutOptions {
   readonly temperature: number;
   readonly topP: number;
   readonly topK: number;
-  readonly replyTokens: number;
-  readonly constrain: boolean;
-  readonly format: string;
-  readonly context: AgentContext;
-  readonly history: number | undefined;
-  readonly memory: boolean;
-  readonly summary: boolean;
-  readonly prompts: PromptSet;
+  /** What was said of the form; the rest is what the model's folder says, as in eval. */
+  readonly choices: PlayChoices;
   readonly turns: number | undefined;
   readonly seed: number;
   readonly concurrency: number;
@@ -63,14 +58,15 @@ export const ROLLOUT_HELP = [
   "  --turns N            turns of an episode at most (the world's own number)",
   "  --seed N             of everything that is drawn (1)",
   "",
-  "How the agent answers:",
+  "How the agent answers (by default as the model's folder says, openmanus-rl.json):",
   `  --format NAME        ${FORMAT_NAMES.join(", ")} (action)`,
   "  --context NAME       conversation (one growing sequence), or steps (a prompt for every turn)",
   "  --history N          steps: the last N steps in each prompt (2)",
   "  --memory             steps: file memory, searched before every turn",
   "  --summary            steps: the model sums up what is past",
   "  --bare               prompts without instructions, for models that have learned the form",
-  "  --temperature T      1 unless said; 0 takes the most likely token",
+  "  --hide-actions       prompts do not list the admissible actions",
+  "  --temperature T      of sampling (1); 0 takes the most likely token",
   "  --top-p P, --top-k K what is drawn from (all)",
   "  --reply-tokens N     tokens of a reply at most (256)",
   "  --constrain          only admissible actions can be drawn",
@@ -94,9 +90,9 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
     ...{ model: text, server: text, tokenizer: text, "via-text": flag, "key-variable": text },
     ...{ expert: flag, tasks: text, episodes: text, split: text, turns: text, seed: text },
     ...{ format: text, context: text, history: text, memory: flag, summary: flag, bare: flag },
-    ...{ temperature: text, "top-p": text, "top-k": text, "reply-tokens": text },
-    ...{ constrain: flag, concurrency: text, retries: text, timeout: text, out: text },
-    ...{ "dry-run": flag, json: flag },
+    ...{ "hide-actions": flag, temperature: text, "top-p": text, "top-k": text },
+    ...{ "reply-tokens": text, constrain: flag, concurrency: text, retries: text, timeout: text },
+    ...{ out: text, "dry-run": flag, json: flag },
   });
   const { name, options: worldOptions, others } = worldWords(words);
   if (others.length > 0) throw new UsageError(`rollout takes no "${others[0]}".`);
@@ -108,32 +104,30 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
       );
     return value;
   };
-  const { model, server, tokenizer, expert, memory, summary } = values;
+  const { model, server, tokenizer, expert } = values;
   if (expert ? server !== undefined : model === undefined)
     throw new UsageError("who plays? --model FOLDER, --server URL --model NAME, or --expert.");
   if (server === undefined && (tokenizer ?? values["key-variable"]) !== undefined)
     throw new UsageError("--tokenizer and --key-variable go with --server.");
   if (values["via-text"] && tokenizer === undefined)
     throw new UsageError("--via-text needs --tokenizer FOLDER.");
-  if (memory && summary) throw new UsageError("--memory and --summary: one of them.");
-  // A model that was trained here says in which form.
-  const trained = model !== undefined && server === undefined ? trainedWith(model) : {};
-  const tellsPast = memory || summary || values.history !== undefined;
-  const context = values.context ?? (tellsPast ? "steps" : (trained.context ?? "conversation"));
-  if (context !== "conversation" && context !== "steps")
-    throw new UsageError(`--context takes conversation or steps; got "${context}".`);
-  if (tellsPast && context === "conversation")
-    throw new UsageError("--history, --memory and --summary need --context steps.");
-  const format = values.format ?? trained.format ?? "action";
-  if (!FORMAT_NAMES.includes(format))
-    throw new UsageError(`--format takes one of ${FORMAT_NAMES.join(", ")}; got "${format}".`);
+  if (values.constrain && server !== undefined && tokenizer === undefined)
+    throw new UsageError("--constrain needs --tokenizer: chats cannot be constrained.");
+  if (expert && values.summary) throw new UsageError("--summary needs a model.");
   const topP = number("top-p", 1, 0, false);
   if (!(topP > 0 && topP <= 1)) throw new UsageError("--top-p takes a number above 0, up to 1.");
   const timeout = number("timeout", 3600, 0, false);
   if (timeout === 0) throw new UsageError("--timeout takes seconds, above 0.");
   return {
-    ...{ world: name, worldOptions, model, server, tokenizer, expert, format, context },
-    ...{ memory, summary, topP, timeout },
+    ...{ world: name, worldOptions, model, server, tokenizer, expert, topP, timeout },
+    choices: {
+      agent: agentChoices({
+        ...values,
+        ...(values.history !== undefined && { history: number("history", 2, 0) }),
+        ...(values["reply-tokens"] !== undefined && { reply: number("reply-tokens", 1, 1) }),
+      }),
+      ...(values.constrain && { constrain: true }),
+    },
     viaText: values["via-text"],
     keyVariable: values["key-variable"],
     tasks: number("tasks", 16, 1),
@@ -141,10 +135,6 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
     split: values.split,
     temperature: number("temperature", 1, 0, false),
     topK: number("top-k", 0, 0),
-    replyTokens: number("reply-tokens", 256, 1),
-    constrain: values.constrain,
-    history: values.history === undefined ? undefined : number("history", 2, 0),
-    prompts: values.bare ? "bare" : promptSet(trained.prompts),
     turns: values.turns === undefined ? undefined : number("turns", 1, 1),
     seed: number("seed", 1, 0),
     concurrency: number("concurrency", 64, 1),
@@ -155,17 +145,41 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
   };
 }
 
-function promptSet(name = "full"): PromptSet {
-  if (Object.hasOwn(PROMPT_SETS, name)) return name as PromptSet;
-  throw new UsageError(`the model's ${SETTINGS_FILE} says prompts "${name}", which are not known.`);
+interface FormFlags {
+  readonly format?: string;
+  readonly context?: string;
+  readonly history?: number | string;
+  readonly memory: boolean;
+  readonly summary: boolean;
+  readonly bare: boolean;
+  readonly "hide-actions": boolean;
+  readonly reply?: number;
+  readonly out?: string;
 }
 
-function trainedWith(folder: string): { format?: string; context?: string; prompts?: string } {
-  const { env } = settingsOf(folder);
-  const of = (key: string) => {
-    const value = (env as Record<string, unknown> | undefined)?.[key];
-    return typeof value === "string" ? value : undefined;
+function agentChoices(flags: FormFlags): AgentChoices {
+  const { format, context, memory, summary, bare, out } = flags;
+  if (memory && summary) throw new UsageError("--memory and --summary: one of them.");
+  if (context !== undefined && context !== "conversation" && context !== "steps")
+    throw new UsageError(`--context takes conversation or steps; got "${context}".`);
+  const tellsPast = memory || summary || flags.history !== undefined;
+  if (tellsPast && context === "conversation")
+    throw new UsageError("--history, --memory and --summary need --context steps.");
+  if (format !== undefined && !FORMAT_NAMES.includes(format) && !isFileName(format))
+    throw new UsageError(`--format takes one of ${FORMAT_NAMES.join(", ")}; got "${format}".`);
+  const length = typeof flags.history === "number" ? { length: flags.history } : {};
+  const folder = out === undefined ? {} : { folder: `${out}/memory` };
+  const history: NonNullable<AgentChoices["history"]> = memory
+    ? { kind: "memory", ...length, ...folder }
+    : summary
+      ? { kind: "summary", ...length }
+      : { kind: "window", ...length };
+  return {
+    ...(format !== undefined && { format }),
+    ...(context !== undefined && { context }),
+    ...(tellsPast && { history }),
+    ...(bare && { prompts: "bare" }),
+    ...(flags["hide-actions"] && { showAdmissible: false }),
+    ...(flags.reply !== undefined && { replyTokens: flags.reply }),
   };
-  const [format, context, prompts] = [of("format"), of("context"), of("prompts")];
-  return { ...(format && { format }), ...(context && { context }), ...(prompts && { prompts }) };
 }

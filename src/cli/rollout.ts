@@ -4,8 +4,18 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import {
+  expertPlayer,
+  folderPlayer,
+  OptionError,
+  type Player,
+  type PlayOptions,
+  serverPlayer,
+  worldFacts,
+} from "../assembly/index.ts";
+import { formOf, resolvePlay } from "../config/index.ts";
 import type { Task, World, WorldDefinition } from "../environments/index.ts";
-import { type SuccessTable, successReport, successTable, worldFacts } from "../evaluation/index.ts";
+import { type SuccessTable, successReport, successTable } from "../evaluation/index.ts";
 import { ModelFileError } from "../models/index.ts";
 import {
   type Collection,
@@ -20,7 +30,6 @@ import {
 import { interruptible } from "./interrupt.ts";
 import type { Command } from "./main.ts";
 import { ROLLOUT_HELP, type RolloutOptions, rolloutOptions } from "./rollout-options.ts";
-import { openRolloutPlayer, type RolloutPlayer } from "./rollout-player.ts";
 import { rolloutProgress } from "./rollout-progress.ts";
 import { UsageError } from "./usage.ts";
 import { opened } from "./world.ts";
@@ -32,9 +41,10 @@ export const rollout: Command = {
     const { definition, world } = await opened(options.world, options.worldOptions);
     try {
       const tasks = await firstTasks(world, options);
-      const player = openPlayer(options, world);
+      const how = await playOptions(options);
+      const player = openPlayer(options, how, world);
       try {
-        const setting = collectOptions(options, definition, world, player, tasks);
+        const setting = collectOptions(options, how, definition, world, player, tasks);
         return options.dryRun
           ? await showPrompt(options, setting)
           : await play(options, setting, player);
@@ -47,14 +57,40 @@ export const rollout: Command = {
   },
 };
 
+/** Tokens of a reply, of models that do not say it themselves. */
+const REPLY_TOKENS = 256;
+
+/** The form in which a model was trained, as `eval` has it, and what was said otherwise. */
+async function playOptions(options: RolloutOptions): Promise<PlayOptions> {
+  const { model, server, choices, temperature, topK, topP, seed } = options;
+  const base = model !== undefined && server === undefined ? formOf(model) : {};
+  const lengths = { data: { max_response_length: REPLY_TOKENS }, ...base };
+  const { play } = await resolvePlay(choices, lengths);
+  return { ...play, evaluation: { temperature, topK, topP }, seed };
+}
+
 /** What is wrong with a model's place, a server's address or a format is the caller's to put right. */
-function openPlayer(options: RolloutOptions, world: World): RolloutPlayer {
+function openPlayer(options: RolloutOptions, how: PlayOptions, world: World): Player {
+  const { model, server, tokenizer, viaText } = options;
   try {
-    return openRolloutPlayer(options, world);
+    if (options.expert) return expertPlayer(world, how, model);
+    if (server === undefined) return folderPlayer(model!, how);
+    return serverPlayer(
+      { baseUrl: server, model: model!, tokenizer, viaText, apiKey: keyOf(options) },
+      how,
+    );
   } catch (error) {
+    if (error instanceof OptionError) throw new UsageError(error.message);
     if (error instanceof ModelFileError || error instanceof UsageError) throw error;
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+function keyOf({ keyVariable }: RolloutOptions): string | undefined {
+  if (keyVariable === undefined) return undefined;
+  const key = process.env[keyVariable];
+  if (!key) throw new UsageError(`the environment variable ${keyVariable} is not set.`);
+  return key;
 }
 
 async function firstTasks(world: World, { split, tasks }: RolloutOptions): Promise<Task[]> {
@@ -65,23 +101,28 @@ async function firstTasks(world: World, { split, tasks }: RolloutOptions): Promi
 
 function collectOptions(
   options: RolloutOptions,
+  how: PlayOptions,
   definition: WorldDefinition,
   world: World,
-  { policy, agent }: RolloutPlayer,
+  { policy, agent }: Player,
   tasks: readonly Task[],
 ): CollectOptions {
   const { episodes, seed, concurrency, retries } = options;
   return {
     ...{ world, policy, agent, tasks, members: episodes, seed, concurrency, retries },
     about: worldFacts(definition, world),
-    limits: { turns: options.turns ?? definition.maximumSteps, seconds: options.timeout },
+    limits: {
+      ...how.limits,
+      turns: options.turns ?? definition.maximumSteps,
+      seconds: options.timeout,
+    },
   };
 }
 
 async function play(
   options: RolloutOptions,
   setting: CollectOptions,
-  player: RolloutPlayer,
+  player: Player,
 ): Promise<number> {
   const store = options.out === undefined ? undefined : newStore(options.out);
   const progress = rolloutProgress(setting.tasks.length * options.episodes);
@@ -98,7 +139,7 @@ async function play(
   }
   const { all, account } = collection;
   const table = successTable(all);
-  const facts = { world: setting.about.name, ...described(options), table, account };
+  const facts = { world: setting.about.name, ...described(options, player.agent), table, account };
   if (options.out !== undefined)
     writeFileSync(
       join(options.out, "rollout.json"),
@@ -118,13 +159,12 @@ function newStore(folder: string): TrajectoryStore {
 }
 
 /** The settings that a rollout's numbers depend on. */
-function described(options: RolloutOptions): object {
-  const { expert, model, server, split, format, context, temperature, topP, topK, seed } = options;
-  const { history, memory, summary, constrain, turns } = options;
+function described(options: RolloutOptions, agent: Player["agent"]): object {
+  const { expert, model, server, split, temperature, topP, topK, seed, turns } = options;
   return {
     player: expert ? "expert" : { model, server },
-    ...{ split, format, context, temperature, topP, topK, history, memory, summary },
-    ...{ constrain, turns, seed },
+    ...{ split, temperature, topP, topK, turns, seed },
+    ...{ format: agent.format.name, context: agent.context, constrain: isConstrained(options) },
   };
 }
 
@@ -137,7 +177,7 @@ function report(table: SuccessTable, account: RolloutAccount, options: RolloutOp
       `${sampledTokens} tokens of replies (${rate(sampledTokens)}/s)` +
       (retries > 0 ? `, ${retries} begun again` : ""),
     ...errors.map((error) => `! ${error}`),
-    ...(options.constrain ? ["! Only admissible actions could be drawn (--constrain)."] : []),
+    ...(isConstrained(options) ? ["! Only admissible actions could be drawn (--constrain)."] : []),
     ...(options.out === undefined
       ? []
       : [`trajectories: openmanus-rl trajectories list ${options.out}`]),
@@ -169,4 +209,8 @@ async function showPrompt(options: RolloutOptions, setting: CollectOptions): Pro
     options.json ? JSON.stringify({ text, ids, messages, tokens: ids.length }, null, 2) : text,
   );
   return 0;
+}
+
+function isConstrained({ choices }: RolloutOptions): boolean {
+  return choices.constrain ?? false;
 }

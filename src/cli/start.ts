@@ -3,29 +3,16 @@
  * better, in some minutes, on a CPU.
  */
 import { rmSync } from "node:fs";
-import { groupSize, totalIterations } from "../config/index.ts";
-import {
-  comparePaired,
-  openConfiguredWorld,
-  type SuccessRow,
-  successTable,
-} from "../evaluation/index.ts";
-import { writeRunReport } from "../training/index.ts";
+import { join } from "node:path";
+import { readSettings } from "../config/index.ts";
+import { comparePaired, type SuccessRow } from "../evaluation/index.ts";
+import { evaluateWith, planOf, type TrainCall, warmStart } from "../library/index.ts";
 import { INTERRUPTED } from "./interrupt.ts";
 import type { Command } from "./main.ts";
-import {
-  type QuickstartFolders,
-  quickstartConfig,
-  quickstartFolders,
-  quickstartSettings,
-  RECIPE,
-  type Recipe,
-} from "./quickstart/recipe.ts";
-import { inUnseenRooms, makeModel, warmUp } from "./quickstart/steps.ts";
+import { RECIPE, type Recipe } from "./recipe.ts";
 import { settingsAndOptions } from "./settings.ts";
-import { trainWithView } from "./training.ts";
+import { trainInterruptibly } from "./train.ts";
 import { UsageError } from "./usage.ts";
-import { progressLine } from "./world.ts";
 
 /** The command with a recipe's numbers: the tests have one that takes seconds. */
 export function startCommand(recipe: Recipe): Command {
@@ -48,12 +35,12 @@ export function startCommand(recipe: Recipe): Command {
         again: { type: "boolean", default: false },
       });
       if (words.length > 0) throw new UsageError(`start takes no "${words[0]}".`);
-      const folders = quickstartFolders(values.folder);
-      // Not the folder itself: it is whatever the user named.
+      const { folder } = values;
+      // Not the folder itself: it is whatever the user named. What the run left, the run removes.
       if (values.again)
-        for (const folder of Object.values(folders))
-          rmSync(folder, { recursive: true, force: true });
-      return await quickstart(recipe, folders, settings);
+        for (const name of ["model", "warm"])
+          rmSync(join(folder, name), { recursive: true, force: true });
+      return await quickstart({ ...recipe, restart: values.again, folder }, settings);
     },
   };
 }
@@ -61,64 +48,45 @@ export function startCommand(recipe: Recipe): Command {
 export const start = startCommand(RECIPE);
 
 async function quickstart(
-  recipe: Recipe,
-  folders: QuickstartFolders,
+  { evaluationTasks, ...recipe }: Recipe,
   own: readonly string[],
 ): Promise<number> {
   const begun = performance.now();
   const minutes = () => `${((performance.now() - begun) / 60_000).toFixed(1)} min`;
   const say = (text: string) => console.log(`[${minutes()}] ${text}`);
-  const settings = [...quickstartSettings(recipe, folders), ...own];
-  const config = quickstartConfig(settings);
-  const iterations = totalIterations(config);
-  const world = await openConfiguredWorld(config);
-  try {
-    await makeModel(recipe, world, folders, say);
-    const line = progressLine();
-    await warmUp(recipe, config, world, folders, say, (share, loss) =>
-      line.show(`warm start: ${(100 * share).toFixed(0)} %, loss ${loss.toFixed(2)}`),
-    );
-    line.clear();
-    const before = await inUnseenRooms(recipe, config, world, folders.warm);
-    say(`before: ${shown(successTable(before).all)} in unseen rooms`);
+  const call: TrainCall = { ...recipe, settings: readSettings([], own) };
+  const plan = await planOf(call);
+  const inUnseenRooms = (model: string) =>
+    evaluateWith(plan, { model, tasks: evaluationTasks, progress: process.stderr });
 
-    say(
-      `training with ${config.algorithm.adv_estimator}, ${iterations} iterations of ` +
-        `${config.data.train_batch_size} tasks × ${groupSize(config)} episodes (Ctrl-C saves; npm start goes on)`,
-    );
-    const { folder, model, interrupted, stopped } = await trainWithView(config, "quickstart");
-    if (interrupted) {
-      say("stopped, and saved; the same command goes on from here");
-      return INTERRUPTED;
-    }
-    // The run has said why.
-    if (stopped?.failed || model === undefined) return 1;
-    const after = await inUnseenRooms(recipe, config, world, model);
-    const report = await writeRunReport(folder);
-
-    const { difference, pValue } = comparePaired(before, after);
-    console.log("");
-    console.log(`                 success in ${before.length} unseen rooms`);
-    console.log(`after warm start ${shown(successTable(before).all)}`);
-    console.log(`after training   ${shown(successTable(after).all)}`);
-    console.log(
-      `${(100 * difference).toFixed(1)} points by reinforcement learning (p = ${pValue.toPrecision(1)}), ${minutes()} in all`,
-    );
-    console.log("");
-    console.log(`report             ${report}`);
-    console.log(
-      `watch the agent    npx openmanus-rl play household difficulty=easy --split valid_unseen --model ${model}`,
-    );
-    console.log(
-      `another algorithm  npx openmanus-rl start --folder runs/grpo algorithm.adv_estimator=grpo`,
-    );
-    console.log(
-      `train on           npx openmanus-rl train --preset small-model ${settings.filter((word) => !word.startsWith("trainer.total")).join(" ")} trainer.total_epochs=${2 * iterations}`,
-    );
-    return 0;
-  } finally {
-    await world.world.close?.();
+  const before = await inUnseenRooms(await warmStart({ ...call, say }));
+  say(`before: ${shown(before.table.all)} in unseen rooms`);
+  const { iterations, rollout, advantages } = plan.options;
+  say(
+    `training with ${advantages.name}, ${iterations} iterations of ${rollout.tasks} tasks × ` +
+      `${rollout.groupSize} episodes (Ctrl-C saves; npm start goes on)`,
+  );
+  const { model, interrupted, stopped, report } = await trainInterruptibly(call);
+  if (interrupted) {
+    say("stopped, and saved; the same command goes on from here");
+    return INTERRUPTED;
   }
+  // The run has said why.
+  if (stopped?.failed || model === undefined) return 1;
+  const after = await inUnseenRooms(model);
+
+  const { difference, pValue } = comparePaired(before.trajectories, after.trajectories);
+  console.log(`
+                 success in ${before.trajectories.length} unseen rooms
+after warm start ${shown(before.table.all)}
+after training   ${shown(after.table.all)}
+${(100 * difference).toFixed(1)} points by reinforcement learning (p = ${pValue.toPrecision(1)}), ${minutes()} in all
+
+report             ${report}
+watch the agent    npx openmanus-rl play --model ${plan.folder}
+another algorithm  npx openmanus-rl start --folder runs/grpo algorithm.adv_estimator=grpo
+train on           npx openmanus-rl start --folder ${plan.folder} ${[...own, `trainer.total_training_steps=${2 * iterations}`].join(" ")}`);
+  return 0;
 }
 
 function shown({ rate, interval }: SuccessRow): string {

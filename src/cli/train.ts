@@ -2,79 +2,93 @@
  * @file `openmanus-rl train`: one command trains an agent.
  */
 import { stringify } from "yaml";
-import {
-  type Config,
-  groupSize,
-  PRESETS,
-  resolveConfig,
-  totalIterations,
-} from "../config/index.ts";
-import { runPath, writeRunReport } from "../training/index.ts";
-import { INTERRUPTED } from "./interrupt.ts";
+import { PRESETS, readSettings, withoutSecrets } from "../config/index.ts";
+import { planOf, type Run, type TrainCall, train } from "../library/index.ts";
+import { INTERRUPTED, interruptible } from "./interrupt.ts";
 import type { Command } from "./main.ts";
 import { settingsAndOptions } from "./settings.ts";
 import { planText } from "./train-plan.ts";
-import { trainWithView } from "./training.ts";
 import { UsageError } from "./usage.ts";
 
-export const train: Command = {
-  help: [
-    "Usage: openmanus-rl train [--preset NAME] [--config FILE …] [key=value …] [--dry-run]",
-    "",
-    "Trains an agent with reinforcement learning. Settings have verl's names; docs/configuration.md lists",
-    "all of them. A run lives in a folder (runs/PROJECT/EXPERIMENT): the same command goes on where it",
-    "was stopped. Ctrl-C finishes the iteration, saves and ends with exit code 130; twice ends at once.",
-    "",
-    ...Object.entries(PRESETS).map(([name, { about }]) => `  --preset ${name.padEnd(14)} ${about}`),
-    "  --config FILE           YAML with settings; may be given more than once",
-    "  --dry-run               prints the resolved configuration and the plan, and trains nothing",
-    "",
-    "Example: openmanus-rl train --preset small-model actor_rollout_ref.model.path=models/warm \\",
-    "           env.env_name=household env.options.difficulty=easy trainer.total_epochs=100",
-  ].join("\n"),
+const help = [
+  "Usage: openmanus-rl train [--model FOLDER] [--preset NAME] [--config FILE …] [key=value …] [--dry-run]",
+  "",
+  "Trains an agent with reinforcement learning. Settings have verl's names; docs/configuration.md lists",
+  "all of them. A run lives in a folder (runs/PROJECT/EXPERIMENT): the same command goes on where it",
+  "was stopped. Ctrl-C finishes the iteration, saves and ends with exit code 130; twice ends at once.",
+  "",
+  "  --model FOLDER          the model to begin with; what its folder says of the form of prompts and",
+  "                          replies (openmanus-rl.json) holds where nothing else is given",
+  ...Object.entries(PRESETS).map(([name, { about }]) => `  --preset ${name.padEnd(14)} ${about}`),
+  "  --config FILE           YAML with settings; may be given more than once",
+  "  --dry-run               prints the resolved configuration and the plan, and trains nothing",
+  "  --json                  one JSON object on standard output at the end; progress goes to standard error",
+  "",
+  "World, reward, format, prompts, tools, history, estimator, loss and logger may be files of your own:",
+  "env.env_name, reward.files, env.format, env.prompts, env.tools, env.history, algorithm.adv_estimator,",
+  "actor's policy_loss.loss_mode and trainer.logger take paths like ./reward.ts (docs/tutorials).",
+  "",
+  "Example: openmanus-rl train --preset small-model --model models/warm \\",
+  "           env.env_name=household env.options.difficulty=easy trainer.total_epochs=100",
+].join("\n");
+
+export const trainCommand: Command = {
+  help,
   async run(given) {
     const { settings, values, words } = settingsAndOptions(given, {
+      model: { type: "string" },
       preset: { type: "string" },
       config: { type: "string", multiple: true, default: [] },
       "dry-run": { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
     });
     if (words.length > 0) throw new UsageError(`"${words[0]}" is no setting; expected key=value.`);
-    const { config, notes } = resolveConfig({
-      preset: values.preset,
-      files: values.config,
-      overrides: settings,
-    });
-    for (const note of notes) console.error(`note: ${note}`);
-    return values["dry-run"] ? await dryRun(config) : await runNow(config);
+    const call: TrainCall = {
+      ...(values.model !== undefined && { model: values.model }),
+      ...(values.preset !== undefined && { preset: values.preset }),
+      settings: readSettings(values.config, settings),
+      progress: values.json ? process.stderr : true,
+    };
+    const plan = await planOf(call);
+    for (const note of plan.notes) console.error(`note: ${note}`);
+    if (values["dry-run"]) {
+      console.log(stringify(withoutSecrets(plan.config)));
+      console.log(await planText(plan.options));
+      return 0;
+    }
+    const run = await trainInterruptibly(call);
+    console.log(values.json ? JSON.stringify(facts(run), null, 2) : `\n${summary(run)}`);
+    if (run.interrupted) return INTERRUPTED;
+    return run.stopped?.failed ? 1 : 0;
   },
 };
 
-async function dryRun(config: Config): Promise<number> {
-  console.log(stringify(config));
-  console.log(await planText(config));
-  return 0;
+/** Ctrl-C finishes the iteration and saves. */
+export function trainInterruptibly(call: TrainCall): Promise<Run> {
+  return interruptible(
+    (signal) => train({ ...call, signal }),
+    () => console.error("finishing the iteration, then saving; Ctrl-C again ends at once"),
+  );
 }
 
-async function runNow(config: Config): Promise<number> {
-  const result = await trainWithView(
-    config,
-    `${config.algorithm.adv_estimator} in ${config.env.env_name}, ${config.data.train_batch_size} × ${groupSize(config)} episodes`,
-  );
-  const report = await writeRunReport(result.folder);
-  console.log(
-    `\n${result.state.step} of ${totalIterations(config)} iterations, ${result.state.episodes} episodes.`,
-  );
-  if (result.model) console.log(`policy   ${result.model}`);
-  const { best } = result.state;
-  if (best)
-    console.log(
-      `best     step ${best.step}, ${(100 * best.successRate).toFixed(1)} % in validation`,
-    );
-  console.log(`report   ${report}`);
-  console.log(`episodes openmanus-rl trajectories list ${result.folder}/trajectories`);
-  if (result.interrupted) {
-    console.log(`The same command goes on from here (${runPath(config)}).`);
-    return INTERRUPTED;
-  }
-  return result.stopped?.failed ? 1 : 0;
+function facts(run: Run) {
+  const { folder, state, model, best, report, resumedFrom, interrupted, stopped } = run;
+  const { step: iterations, episodes, tokens, minutes } = state;
+  return {
+    ...{ folder, iterations, episodes, tokens, minutes, resumedFrom, interrupted },
+    ...{ stopped: stopped ?? null, model: model ?? null, best: best ?? null, report },
+  };
+}
+
+function summary({ folder, state, model, best, report, interrupted }: Run): string {
+  const percent = best && `${(100 * best.successRate).toFixed(1)} % in validation`;
+  return [
+    `${state.step} iterations, ${state.episodes} episodes.`,
+    ...(model ? [`policy   ${model}`] : []),
+    ...(best ? [`best     ${best.folder} (iteration ${best.iteration}, ${percent})`] : []),
+    `report   ${report}`,
+    `episodes openmanus-rl trajectories list ${folder}/trajectories`,
+    `play     openmanus-rl play --model ${folder}`,
+    ...(interrupted ? [`The same command goes on from here (${folder}).`] : []),
+  ].join("\n");
 }

@@ -2,7 +2,7 @@
  * @file `openmanus-rl trajectories list|show|export`: episodes that were stored.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { aligned } from "../evaluation/index.ts";
 import { byteChat, loadTokenizer, type Tokenizer } from "../models/index.ts";
 import {
@@ -13,6 +13,7 @@ import {
   toDocumentMessages,
   writeParquet,
 } from "../rollout/index.ts";
+import { runResults } from "../training/index.ts";
 import type { Command } from "./main.ts";
 import { episodeText, tokenText } from "./trajectory-text.ts";
 import { optionsAndWords, UsageError } from "./usage.ts";
@@ -24,12 +25,12 @@ export const trajectories: Command = {
     "       openmanus-rl trajectories export FILE --to messages|chat|parquet --output FILE [--won]",
     "",
     "FILE is a .jsonl or .jsonl.gz of trajectories, or the folder of a rollout or a training run. show",
-    "prints an episode (the first one unless ID is said); any unique part of an id will do.",
+    "prints an episode (the first one where no ID is given); any unique part of an id will do.",
     "",
     "  --status S      list: only episodes that ended so (won, lost, turn limit, …)",
     "  --tokens        show: token by token; what the policy drew is coloured by its probability, with",
     "                  each reply's log-probability and reward (NO_COLOR=1: marked with brackets)",
-    "  --model FOLDER  the tokenizer, where the rollout's folder does not name it",
+    "  --model FOLDER  the tokenizer, where neither the rollout's folder nor the run has it",
     "  --to FORM       messages: a list of {from, value, reward, info} for each episode, as JSON;",
     "                  chat: JSON lines of {messages}; parquet: for SFT (columns messages, reward, …)",
     "  --won           export: only episodes that were won",
@@ -125,9 +126,14 @@ function chosen(path: string, id: string | undefined): Trajectory {
   throw new UsageError(`"${id}" could be ${names.join(", ")}${found.length > 5 ? ", …" : ""}.`);
 }
 
-/** The one asked for, the one that the rollout's folder names, or bytes if it says so. */
+/** The one asked for, the run's own, the one that the rollout's folder names, or bytes if it says so. */
 function tokenizerOf(path: string, folder: string | undefined): Tokenizer | undefined {
   if (folder !== undefined) return loadTokenizer(folder);
+  // The folder of a run, or that of its episodes.
+  for (const run of [path, dirname(resolve(path))]) {
+    const found = runResults(run);
+    if (found) return loadTokenizer(found.last.folder);
+  }
   const note = join(path, "rollout.json");
   if (!existsSync(note)) return undefined;
   const { tokenizer } = JSON.parse(readFileSync(note, "utf8")) as { tokenizer?: string | null };

@@ -2,6 +2,7 @@
  * @file Options of a command line, and what to say when they are wrong.
  */
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { nearest } from "../spelling/index.ts";
 
 /** Words that a command cannot make sense of: shown without a stack, exit code 2. */
 export class UsageError extends Error {}
@@ -14,7 +15,7 @@ export function options<Options extends NonNullable<ParseArgsConfig["options"]>>
   try {
     return parseArgs({ args: [...words], options: expected, strict: true }).values;
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw usageError(error, Object.keys(expected));
   }
 }
 
@@ -35,8 +36,18 @@ export function optionsAndWords<Options extends NonNullable<ParseArgsConfig["opt
     });
     return { values: parsed.values, words: parsed.positionals };
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw usageError(error, Object.keys(expected));
   }
+}
+
+/** Node's message, except for a mistyped option, of which Node says a lot but not what was meant. */
+function usageError(error: unknown, names: readonly string[]): UsageError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const typed = /^Unknown option '(-[^']+)'/.exec(message)?.[1];
+  if (code !== "ERR_PARSE_ARGS_UNKNOWN_OPTION" || typed === undefined)
+    return new UsageError(message);
+  const guess = nearest(typed.replace(/^-+/, ""), names);
+  return new UsageError(`there is no option ${typed}${guess ? `; did you mean --${guess}?` : "."}`);
 }
 
 /** The number that an option gives. */

@@ -1,40 +1,50 @@
 /**
- * @file A trained model plays one task, for somebody to watch.
+ * @file A trained model plays one task, for somebody to watch. The world and the form of replies are what
+ * the model's folder says; both can be said otherwise.
  */
-import type { Task, World, WorldDefinition } from "../environments/index.ts";
-import {
-  configForModel,
-  evaluateModel,
-  requireModelFolder,
-  worldFacts,
-} from "../evaluation/index.ts";
+import { evaluateFolder, openRunWorld } from "../assembly/index.ts";
+import { formOf, resolvePlay, settingsOf } from "../config/index.ts";
+import { policyIn } from "../library/index.ts";
+import { chosenTask } from "./play.ts";
+import { UsageError, wholeNumber } from "./usage.ts";
+import { worldWords } from "./world.ts";
 
-export interface Watched {
-  readonly definition: WorldDefinition;
-  readonly world: World;
-  readonly task: Task;
-  readonly steps: number;
+interface Values {
+  readonly split?: string;
+  readonly task: string;
+  readonly steps?: string;
 }
 
-/** Prints the episode as `play` does; the form of replies is what the model folder says. */
-export async function watchModel(folder: string, watched: Watched): Promise<number> {
-  const config = configForModel(requireModelFolder(folder), []);
-  const { definition, world, task, steps } = watched;
-  const { all } = await evaluateModel(folder, {
-    config,
-    tasks: [task],
-    world: {
-      world,
-      about: worldFacts(definition, world),
-      turns: steps,
-      trainSplit: task.split,
-      valSplit: task.split,
+export async function watchModel(
+  path: string,
+  words: readonly string[],
+  { split, task: wanted, steps }: Values,
+): Promise<number> {
+  const folder = policyIn(path);
+  const isNamed = words.length > 0 && !words[0]!.includes("=");
+  const { name, options, others } = worldWords(isNamed ? words : ["", ...words]);
+  if (others.length > 0) throw new UsageError(`play takes no "${others[0]}".`);
+  // A world that is named is another than the model's, with options of its own.
+  const base = isNamed ? formOf(folder) : settingsOf(folder);
+  const { play, world: where } = await resolvePlay(
+    {
+      ...(isNamed && { world: name }),
+      ...(Object.keys(options).length > 0 && { worldOptions: options }),
+      ...(steps !== undefined && { turns: wholeNumber("steps", steps, 1) }),
     },
-  });
-  const { turns, lastObservation, status, error } = all[0]!;
-  for (const { observation, reply } of turns) console.log(`${observation}\n\n> ${reply.text}`);
-  console.log(
-    `${lastObservation}\n\n${status} after ${turns.length} turns.${error ? ` ${error}` : ""}`,
+    base,
   );
-  return error ? 1 : 0;
+  const world = await openRunWorld(where);
+  try {
+    const task = chosenTask(await world.world.tasks(split ?? world.valSplit), wanted);
+    const { all } = await evaluateFolder(folder, { play, world, tasks: [task] });
+    const { turns, lastObservation, status, error } = all[0]!;
+    for (const { observation, reply } of turns) console.log(`${observation}\n\n> ${reply.text}`);
+    console.log(
+      `${lastObservation}\n\n${status} after ${turns.length} turns.${error ? ` ${error}` : ""}`,
+    );
+    return error ? 1 : 0;
+  } finally {
+    await world.world.close?.();
+  }
 }

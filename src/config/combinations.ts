@@ -1,14 +1,36 @@
 /**
  * @file Settings that are right one by one and wrong together, and the defaults that depend on others.
  */
-import { advantageEstimators } from "../algorithms/index.ts";
+import { type AdvantageEstimator, advantageEstimators } from "../algorithms/index.ts";
+import type { OwnNames } from "./names.ts";
 import { ConfigError, isTree, type Tree } from "./override.ts";
 import type { Config } from "./schema.ts";
 
-/** Episodes per task. */
-export function groupSize({ algorithm, actor_rollout_ref: { rollout }, env }: Config): number {
-  const { needs } = advantageEstimators[algorithm.adv_estimator];
-  return env.rollout.n ?? rollout.n ?? ("groups" in needs ? 8 : 1);
+/** The estimator of a name; undefined for one of one's own, which is not loaded here. */
+export function namedEstimator(name: string): AdvantageEstimator | undefined {
+  return Object.hasOwn(advantageEstimators, name)
+    ? advantageEstimators[name as keyof typeof advantageEstimators]
+    : undefined;
+}
+
+/** Episodes per task. `estimator`: where it is one of one's own. */
+export function groupSize(config: Config, estimator?: AdvantageEstimator): number {
+  const {
+    algorithm,
+    actor_rollout_ref: { rollout },
+    env,
+  } = config;
+  const found = estimator ?? namedEstimator(algorithm.adv_estimator);
+  return env.rollout.n ?? rollout.n ?? (found?.needs.groups ? 8 : 1);
+}
+
+/** What is missing for an estimator, in a sentence; undefined: nothing. */
+export function missingGroups(name: string, estimator: AdvantageEstimator, size: number) {
+  if (!estimator.needs.groups || size >= 2) return undefined;
+  return (
+    `algorithm.adv_estimator=${name} compares the episodes of a group, but env.rollout.n is ` +
+    `${size}; set it to 2 or more (8 is usual), or use gae.`
+  );
 }
 
 /** The discount: of steps in gigpo and hgpo, of tokens elsewhere. */
@@ -21,31 +43,24 @@ export function totalIterations({ trainer }: Config): number {
   return trainer.total_training_steps ?? trainer.total_epochs;
 }
 
-/** Whether some part of the run needs the reference policy's log-probabilities. */
-export function needsReference({
-  algorithm,
-  actor_rollout_ref: { actor },
-  reward,
-}: Config): boolean {
-  return actor.use_kl_loss || algorithm.use_kl_in_reward || reward.kl !== 0;
-}
-
 const REWARDS = [
   ...(["environment", "goal", "score", "time_penalty", "length_penalty", "format"] as const),
   ...(["invalid_actions", "repetition", "exploration", "consistency", "kl", "judge"] as const),
 ] as const;
 
-export function checkCombinations(config: Config, given: Tree): void {
+/** Whether all of reward.* is 0: then somebody else has to bring a reward. */
+export function hasNoReward({ reward }: Config): boolean {
+  return REWARDS.every((name) => reward[name] === 0);
+}
+
+export function checkCombinations(config: Config, given: Tree, own: OwnNames = {}): void {
   const problems: string[] = [];
   const { algorithm, actor_rollout_ref: policy, env, reward, trainer } = config;
-  const estimator = advantageEstimators[algorithm.adv_estimator];
+  const estimator = namedEstimator(algorithm.adv_estimator);
   const size = groupSize(config);
 
-  if ("groups" in estimator.needs && size < 2)
-    problems.push(
-      `algorithm.adv_estimator=${algorithm.adv_estimator} compares the episodes of a group, but ` +
-        `env.rollout.n is ${size}; set it to 2 or more (8 is usual), or use gae.`,
-    );
+  const missing = estimator && missingGroups(algorithm.adv_estimator, estimator, size);
+  if (missing) problems.push(missing);
   if (algorithm.filter_groups.enable && size < 2)
     problems.push(
       `algorithm.filter_groups.enable=True drops groups whose members did equally well, but ` +
@@ -61,7 +76,8 @@ export function checkCombinations(config: Config, given: Tree): void {
         );
     if (env.use_summary) problems.push("env.use_summary=True needs env.context=steps.");
   }
-  if (REWARDS.every((name) => reward[name] === 0))
+  const files = [...reward.files, config.custom_reward_function.path ?? []].flat();
+  if (files.length === 0 && !own.rewards?.length && hasNoReward(config))
     problems.push("every weight of reward.* is 0; there would be nothing to learn from.");
   if (reward.judge !== 0 && reward.judge_endpoint === undefined)
     problems.push("reward.judge needs reward.judge_endpoint, the address of the judge's server.");

@@ -4,11 +4,13 @@
 import { readFileSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
-import { nearest } from "../environments/index.ts";
+import { requireLoggerNames } from "../monitoring/index.ts";
+import { nearest } from "../spelling/index.ts";
 import { checkCombinations } from "./combinations.ts";
+import { checkNames, type OwnNames } from "./names.ts";
 import { ConfigError, isTree, type Plain, parseOverrides, type Tree } from "./override.ts";
 import { preset } from "./presets.ts";
-import { type Config, configSchema } from "./schema.ts";
+import { type Config, configSchema, type Settings } from "./schema.ts";
 import { allSettings, childrenOf } from "./tree.ts";
 
 export interface ConfigSources {
@@ -19,6 +21,10 @@ export interface ConfigSources {
   readonly files?: readonly string[];
   /** `a.b=c`; they win over files. */
   readonly overrides?: readonly string[];
+  /** Settings as objects, a later one wins; they win over everything. */
+  readonly settings?: readonly Settings[];
+  /** Names of things that a program gives as objects. */
+  readonly own?: OwnNames;
 }
 
 export interface ResolvedConfig {
@@ -35,17 +41,25 @@ export function resolveConfig(sources: ConfigSources = {}): ResolvedConfig {
     ...(sources.preset === undefined ? [] : [preset(sources.preset)]),
     ...(sources.files ?? []).map(readYaml),
     parseOverrides(sources.overrides ?? []),
+    ...(sources.settings ?? []).map((settings) => withoutUndefined(settings as Tree)),
   ];
   const given = trees.reduce(merged, {});
   const result = configSchema.safeParse(given);
   if (!result.success)
     throw new ConfigError(result.error.issues.map((issue) => explained(issue, given)).join("\n"));
-  checkCombinations(result.data, given);
+  checkNames(result.data, sources.own);
+  checkCombinations(result.data, given, sources.own);
   const inert = allSettings().filter(({ inert: reason }) => reason !== undefined);
   const notes = inert
     .filter(({ path }) => valueAt(given, path.split(".")) !== undefined)
     .map(({ path, inert: reason }) => `${path} has no effect here: ${reason}.`);
-  return { config: result.data, given, notes };
+  const { notOffered } = requireLoggerNames([result.data.trainer.logger].flat());
+  return { config: result.data, given, notes: [...notes, ...notOffered] };
+}
+
+/** What YAML files and `a.b=c` say, as one object; later ones win. */
+export function readSettings(files: readonly string[], overrides: readonly string[]): Settings {
+  return [...files.map(readYaml), parseOverrides(overrides)].reduce(merged, {}) as Settings;
 }
 
 function readYaml(file: string): Tree {
@@ -59,6 +73,15 @@ function readYaml(file: string): Tree {
   if (!isTree(value))
     throw new ConfigError(`${file}: expected settings (name: value), got a ${typeof value}`);
   return value;
+}
+
+/** A program may leave settings out by giving undefined. */
+function withoutUndefined(tree: Tree): Tree {
+  return Object.fromEntries(
+    Object.entries(tree)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, isTree(value) ? withoutUndefined(value) : value]),
+  );
 }
 
 /** Sections are joined; anything else of the second replaces the first's. */

@@ -37,6 +37,20 @@ export function notesOf(schema: z.core.$ZodType): SettingNotes | undefined {
   return notes.get(schema);
 }
 
+/** A name of a list, or the file of something of one's own; `checkNames` says what is wrong. */
+export function named(names: readonly string[]) {
+  const schema = z.string();
+  choices.set(schema, names);
+  return schema;
+}
+
+const choices = new WeakMap<z.core.$ZodType, readonly string[]>();
+
+/** The names of a setting made with `named`. */
+export function choicesOf(schema: z.core.$ZodType): readonly string[] | undefined {
+  return choices.get(schema);
+}
+
 // Kinds of numbers that come again and again.
 export const count = z.int().positive();
 export const countOrZero = z.int().nonnegative();

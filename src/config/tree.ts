@@ -3,7 +3,7 @@
  */
 import type { z } from "zod";
 import { configSchema } from "./schema.ts";
-import { notesOf, type SettingNotes } from "./setting.ts";
+import { choicesOf, notesOf, type SettingNotes } from "./setting.ts";
 
 export interface SettingEntry extends SettingNotes {
   /** "actor_rollout_ref.actor.optim.lr" */
@@ -85,8 +85,10 @@ function kindOf(schema: z.core.$ZodType): string {
       return def.values!.map(String).join(" · ");
     case "boolean":
       return "True · False";
-    case "string":
-      return "text";
+    case "string": {
+      const names = choicesOf(schema);
+      return names ? `${names.join(" · ")}, or a file` : "text";
+    }
     case "number":
       return numberKind(def);
     case "array":

@@ -24,7 +24,6 @@ export {
   type World,
 } from "./environment.ts";
 export type { Answer, TaskSketch, WorldParts } from "./functions/parts.ts";
-export { nearest } from "./nearest.ts";
 export {
   type BooleanOption,
   checkOptions,

@@ -2,8 +2,9 @@
  * @file Options of a world: declared once, from which come the types, the checks, the defaults and
  * the text of `env show`.
  */
+
+import { nearest } from "../spelling/index.ts";
 import { EnvironmentError } from "./environment.ts";
-import { nearest } from "./nearest.ts";
 
 interface Described<Value> {
   /** One sentence for `env show`. */

@@ -4,10 +4,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { nearest } from "../spelling/index.ts";
 import { BUILT_IN } from "./built-in.ts";
 import type { WorldDefinition } from "./define.ts";
 import { EnvironmentError, type World } from "./environment.ts";
-import { nearest } from "./nearest.ts";
 import { checkOptions } from "./options.ts";
 
 const registered = new Map<string, WorldDefinition>();

@@ -1,11 +1,12 @@
 /**
  * @file A new model folder: a tokenizer learned from text, and random weights that fit it.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Dtype, Generator } from "../torch/index.ts";
 import { ModelFileError } from "./checkpoint/errors.ts";
 import type { ModelConfig } from "./config/model-config.ts";
+import { readModelConfig } from "./config/parse.ts";
 import { startMatching } from "./decoder/matching.ts";
 import { newModel } from "./decoder/model.ts";
 import { composeNames } from "./decoder/names.ts";
@@ -26,8 +27,10 @@ export interface InitOptions {
   seed: number;
   /** Dtype on disk. Default: float32. */
   dtype?: Dtype;
-  /** Whether attention begins by matching (matching.ts). Default: it begins at random. */
+  /** Whether attention begins by matching (matching.ts). Default: at random. */
   matching?: boolean;
+  /** Whether a model that is there already is kept as it is. Default: that is an error. */
+  keepExisting?: boolean;
 }
 
 /** Makes a model folder that transformers can read, where there was nothing; gives its config. */
@@ -40,6 +43,8 @@ export function initModelFolder(folder: string, options: InitOptions): ModelConf
     seed,
     dtype = "float32",
   } = options;
+  if (options.keepExisting && existsSync(join(folder, "config.json")))
+    return readModelConfig(folder);
   requireNew(folder);
   const trained = trainTokenizer(texts, { vocabularySize, numbers });
   const parent = dirname(resolve(folder));
@@ -75,5 +80,8 @@ export function initModelFolder(folder: string, options: InitOptions): ModelConf
 function requireNew(folder: string): void {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found && (!found.isDirectory() || readdirSync(folder).length > 0))
-    throw new ModelFileError(folder, "exists already; choose another folder, or remove it first");
+    throw new ModelFileError(
+      folder,
+      "exists already; choose another folder, remove it first, or keep it (keepExisting)",
+    );
 }

@@ -6,7 +6,7 @@
 export type { Point } from "./curves/band.ts";
 export { type Axis, type CurvePicture, curveSvg, type Series } from "./curves/curves.ts";
 export { openMetrics, readMetrics } from "./json-lines.ts";
-export { allLoggers, type MetricsFile, type MetricsLogger } from "./log.ts";
+export { allLoggers, type MetricsFile, type MetricsLogger, type RunEnd } from "./log.ts";
 export {
   type KnownLoggers,
   LOGGER_NAMES,
@@ -28,6 +28,7 @@ export {
   formatPercent,
   formatSeconds,
 } from "./numbers.ts";
+export { NO_PROGRESS, openProgress, type Progress } from "./progress.ts";
 export { type Chart, type ChartGroup, defaultGroups } from "./report/charts.ts";
 export {
   type Estimate,

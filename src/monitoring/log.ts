@@ -6,6 +6,8 @@ import type { Metrics } from "./metrics.ts";
 export interface MetricsLogger {
   /** Once per step; steps only go up. */
   log(step: number, metrics: Metrics): void;
+  /** How the run ends: said before it is closed, to loggers that want to know. */
+  endAs?(status: RunEnd): void;
   /** Nothing more is logged. */
   close(): void;
   /**
@@ -14,6 +16,9 @@ export interface MetricsLogger {
    */
   flush?(): Promise<void>;
 }
+
+/** killed: interrupted; it may go on later. */
+export type RunEnd = "finished" | "failed" | "killed";
 
 /** A logger with a file, which a run that is resumed goes on with. */
 export interface MetricsFile extends MetricsLogger {
@@ -45,6 +50,7 @@ export function allLoggers(...loggers: readonly MetricsLogger[]): MetricsLogger 
   }
   return {
     log: (step, metrics) => each(`logging step ${step}`, (logger) => logger.log(step, metrics)),
+    endAs: (status) => each("ending the run", (logger) => logger.endAs?.(status)),
     close: () => each("closing the loggers", (logger) => logger.close()),
     async flush() {
       await Promise.all(loggers.map((logger) => logger.flush?.()));

@@ -2,7 +2,7 @@
  * @file The names of loggers, as verl's `trainer.logger` has them: which we have, which we know and do not
  * have, and which are mistakes.
  */
-import { nearest } from "../environments/index.ts";
+import { nearest } from "../spelling/index.ts";
 
 /** What can be asked for. A run's metrics.jsonl and report are written whatever is asked for. */
 export const LOGGER_NAMES = ["console", "tensorboard", "mlflow"] as const;

@@ -23,6 +23,8 @@ export interface RewardComponent {
   readonly name: string;
   /** What it counts in the sum. Penalties give numbers up to 0 and have positive weights. */
   readonly weight: number;
+  /** It reads `RewardInput.kl`: the trainer then computes the reference's log-probabilities first. */
+  readonly needsKl?: boolean;
   compute(input: RewardInput): RewardValue | Promise<RewardValue>;
 }
 

@@ -27,6 +27,7 @@ export {
 } from "./components/conduct.ts";
 export { type JudgeOptions, judge } from "./components/judge.ts";
 export { environment, goal, score } from "./components/outcome.ts";
+export { overlong } from "./components/overlong.ts";
 export {
   type ComposedGroup,
   type ComposedReward,

@@ -26,10 +26,10 @@ interface Acting {
   readonly agent: Agent;
 }
 
-/** `unread` says to the agent what was wrong with a reply that could not be read. */
+/** `unreadable` says to the agent what was wrong with a reply that could not be read. */
 export async function act(
   { environment, about, agent }: Acting,
-  unread: (reply: AgentReply) => string,
+  unreadable: (reply: AgentReply) => string,
   reply: AgentReply,
   observation: Observation,
   signal: AbortSignal,
@@ -45,7 +45,8 @@ export async function act(
     },
     info: observation.info,
   });
-  if (reply.action === undefined) return { ...stays, seen: told(unread(reply)), admissible: null };
+  if (reply.action === undefined)
+    return { ...stays, seen: told(unreadable(reply)), admissible: null };
   const answer = await orAborted(runTool(agent.tools, reply.call, signal), signal);
   if (answer)
     return {

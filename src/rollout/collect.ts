@@ -7,12 +7,12 @@
 import { setMaxListeners } from "node:events";
 import type { Agent } from "../agents/index.ts";
 import type { Task, World } from "../environments/index.ts";
+import { deriveSeed } from "../torch/index.ts";
 import { accountOf, type RolloutAccount } from "./account.ts";
 import { type EnvironmentPool, environmentPool } from "./environment-pool.ts";
 import { runEpisode, type WorldFacts } from "./episode.ts";
 import type { EpisodeLimits } from "./limits.ts";
 import type { Policy } from "./policies/policy.ts";
-import { deriveSeed } from "./seeds.ts";
 import { isTrainable, type Trajectory } from "./trajectory.ts";
 
 export interface CollectOptions {

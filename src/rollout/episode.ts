@@ -13,12 +13,12 @@ import {
   type Task,
   type ToolDefinition,
 } from "../environments/index.ts";
+import { deriveSeed } from "../torch/index.ts";
 import { act, inWorld, messageOf } from "./acting.ts";
 import { checkAdmissible, checkedObservation } from "./checked.ts";
 import { createDialogue } from "./dialogue.ts";
 import { checkLimits, deadline, type EpisodeLimits, orAborted } from "./limits.ts";
 import type { Policy, ReplyRequest } from "./policies/policy.ts";
-import { deriveSeed } from "./seeds.ts";
 import type { EpisodeStatus, SampledReply, Trajectory, Turn } from "./trajectory.ts";
 
 export interface EpisodeOptions {
@@ -142,7 +142,7 @@ async function play(
     const answered = performance.now();
 
     const read = episode.read(reply.text);
-    const outcome = await act(options, episode.unread.bind(episode), read, observation, signal);
+    const outcome = await act(options, episode.unreadable.bind(episode), read, observation, signal);
     turns.push({
       observation: seen.text,
       anchor: observation.anchor,

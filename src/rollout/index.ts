@@ -14,7 +14,6 @@ export {
 } from "./batch.ts";
 export { BatchError, checkBatch, checkLogprobs, type LogprobCheck } from "./check.ts";
 export { type Collection, type CollectOptions, collect, type EpisodeGroup } from "./collect.ts";
-export { collectVaried, type DynamicCollection, type DynamicOptions } from "./dynamic.ts";
 export { type EpisodeOptions, runEpisode, type WorldFacts } from "./episode.ts";
 export type { EpisodeLimits } from "./limits.ts";
 export { type ChatPolicyOptions, chatPolicy } from "./policies/chat.ts";
@@ -23,11 +22,10 @@ export { type ModelPolicyOptions, modelPolicy } from "./policies/model.ts";
 export type { Policy, ReplyRequest } from "./policies/policy.ts";
 export {
   type ExpertWords,
-  fewWords,
+  minimalWords,
   type ScriptedPolicyOptions,
   scriptedPolicy,
 } from "./policies/scripted.ts";
-export { deriveSeed } from "./seeds.ts";
 export {
   type DocumentMessage,
   toChats,

@@ -112,6 +112,8 @@ export interface Trajectory {
   readonly seconds: number;
   /** The composed reward by component; src/rewards fills it in. */
   readonly rewards?: Readonly<Record<string, number>>;
+  /** Why it was not trained on, where it was played for training and left out. */
+  readonly dropped?: string;
 }
 
 export function isTrainable({ status, turns }: Trajectory): boolean {

@@ -1,10 +1,10 @@
 /**
- * @file `npm run setup`: runs the set-up and prints what it does. bin/bootstrap.mjs starts it, with
+ * @file `npm run setup` and `openmanus-rl setup`: runs the set-up and prints what it does. bin/bootstrap.mjs starts it, with
  * the lock held, when something may have changed since the last time.
  */
 
-import { SetupError } from "./errors.ts";
 import { setUp } from "./setup.ts";
+import { SetupError } from "./support/errors.ts";
 
 try {
   const { libtorch } = await setUp({ report: (line) => console.log(`setup: ${line}`) });

@@ -5,19 +5,21 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { COMPILER_PACKAGES, installPackages, LIBTORCH_PACKAGES } from "./apt.ts";
-import { buildAddon } from "./build.ts";
-import { type Run, runCommand } from "./command.ts";
-import { findCompiler, GPU_FILES } from "./compiler.ts";
-import { cpuFeatures, cpuKey } from "./cpu.ts";
-import { HOW_TO_GET_LIBTORCH, SetupError } from "./errors.ts";
-import { takeFacts } from "./facts.ts";
-import { walk } from "./files.ts";
-import { findLibtorch } from "./find.ts";
-import { nodeHeaders } from "./headers.ts";
-import { pruneBuilds } from "./prune.ts";
-import { buildFolder, PACKAGE_ROOT, type Stamp, stampPath, writeStamp } from "./stamp.ts";
-import { availableThreads } from "./threads.ts";
+import { fileURLToPath } from "node:url";
+import { buildPlace } from "./cache/folder.ts";
+import { buildAddon } from "./compile/build.ts";
+import { findCompiler, GPU_FILES } from "./compile/compiler.ts";
+import { findLibtorch } from "./libtorch/find.ts";
+import { COMPILER_PACKAGES, installPackages, LIBTORCH_PACKAGES } from "./machine/apt.ts";
+import { cpuFeatures, cpuKey } from "./machine/cpu.ts";
+import { nodeHeaders } from "./machine/node-headers.ts";
+import { availableThreads } from "./machine/threads.ts";
+import { takeFacts } from "./stamp/facts.ts";
+import { type Stamp, writeStamp } from "./stamp/stamp.ts";
+import { type Run, runCommand } from "./support/command.ts";
+import { HOW_TO_GET_LIBTORCH, SetupError } from "./support/errors.ts";
+import { walk } from "./support/files.ts";
+import { PACKAGE_ROOT, SETUP_COMMAND } from "./support/package.ts";
 
 export interface SetupOptions {
   readonly root?: string;
@@ -74,7 +76,7 @@ export async function setUp(options: SetupOptions = {}): Promise<Stamp> {
     compiler = await findCompiler(environment, run);
   }
   if (compiler === undefined) {
-    throw new SetupError("There is no C++ compiler. Install g++, then run: npm run setup");
+    throw new SetupError(`There is no C++ compiler. Install g++, then run: ${SETUP_COMMAND}`);
   }
 
   const sources = join(root, "native");
@@ -83,7 +85,7 @@ export async function setUp(options: SetupOptions = {}): Promise<Stamp> {
     [
       ...native.folders,
       ...native.files,
-      ...walk(join(root, "src/setup")).files,
+      ...walk(fileURLToPath(new URL(".", import.meta.url))).files,
       ...[join(root, "package-lock.json"), join(root, "node_modules/.package-lock.json")],
       ...pyenvFiles(root, environment),
       ...search.watched,
@@ -94,12 +96,14 @@ export async function setUp(options: SetupOptions = {}): Promise<Stamp> {
     environment,
   );
 
+  const place = buildPlace(root, environment);
+  if (place.note) report(place.note);
   const cpu = cpuKey(cpuFeatures());
   const linkCuda = libtorch.cuda && GPU_FILES.some((path) => existsSync(path));
   const build = await buildAddon({
     target: { libtorch, nodeHeaders: nodeHeaders(), sources, linkCuda },
     compiler,
-    folder: buildFolder(root),
+    folder: place.folder,
     cpu,
     jobs: Math.max(1, Math.min(availableThreads(), Math.floor(freeMemory() / COMPILER_MEMORY))),
     run,
@@ -115,8 +119,7 @@ export async function setUp(options: SetupOptions = {}): Promise<Stamp> {
     compiler: compiler.version,
     facts,
   };
-  writeStamp(stampPath(root, environment.OPENMANUS_LIBTORCH), stamp);
-  pruneBuilds(buildFolder(root), build.addon);
+  writeStamp(root, environment, stamp);
   return stamp;
 }
 

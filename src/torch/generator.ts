@@ -4,9 +4,9 @@
  *
  * Nothing in openmanus-rl draws from a hidden global generator: whatever is random takes one of these.
  */
-import { createHash } from "node:crypto";
 import { adopt, releaseNow } from "./lifetime.ts";
 import { type Handle, native } from "./native.ts";
+import { deriveSeed } from "./seeds.ts";
 import type { Device } from "./tensor/core.ts";
 import { wrap } from "./tensor/core.ts";
 import type { Tensor } from "./tensor/tensor.ts";
@@ -62,25 +62,9 @@ export class Generator {
   }
 }
 
-/**
- * A 64-bit seed for one of many independent streams: of a run's seed, the name of what draws, and
- * its index. The same three give the same stream on every machine, and no two streams are related.
- */
-export function deriveSeed(
-  seed: number | bigint,
-  name: string,
-  index: number | bigint = 0,
-): bigint {
-  const digest = createHash("sha256").update(`${seed}\0${name}\0${index}`).digest();
-  return digest.readBigUInt64LE(0);
-}
-
-/** The generator of one stream; see `deriveSeed`. */
+/** The generator of one stream, on a CPU: of a run's seed and the names of what draws. */
 export function derivedGenerator(
-  seed: number | bigint,
-  name: string,
-  index: number | bigint = 0,
-  device: Device = "cpu",
+  ...parts: readonly [seed: number | bigint, ...names: (string | number | bigint)[]]
 ): Generator {
-  return new Generator(deriveSeed(seed, name, index), device);
+  return new Generator(deriveSeed(...parts));
 }

@@ -5,7 +5,14 @@
  * caller's business.
  */
 import { createRequire } from "node:module";
-import { availableThreads, cpuFeatures, locateAddon, openblasCoreType } from "../setup/index.ts";
+import {
+  availableThreads,
+  cpuFeatures,
+  locateAddon,
+  openblasCoreType,
+  SETUP_COMMAND,
+  SetupError,
+} from "../setup/index.ts";
 import type { ProcessGroupAddon } from "./distributed/addon.ts";
 
 /** A tensor or generator on the native side: a number from a range that no computation uses. */
@@ -148,10 +155,30 @@ function prepareEnvironment(): void {
 function load(): NativeAddon {
   const { addon } = locateAddon();
   prepareEnvironment();
-  const loaded = createRequire(import.meta.url)(addon) as NativeAddon;
+  let loaded: NativeAddon;
+  try {
+    loaded = createRequire(import.meta.url)(addon) as NativeAddon;
+  } catch (error) {
+    // libtorch was updated or removed since: set-up sees that and builds for what is there now.
+    const reason = (error as Error).message.split("\n")[0];
+    throw new SetupError(`the native addon does not load (${reason}). Run: ${SETUP_COMMAND}`);
+  }
   const threads = Number(process.env.OMP_NUM_THREADS);
   loaded.setThreads(Number.isInteger(threads) && threads > 0 ? threads : availableThreads());
   return loaded;
 }
 
-export const native: NativeAddon = load();
+/**
+ * The addon, loaded when something is first asked of it: what needs no tensors (help, worlds, lists of
+ * episodes) works without set-up and does not wait for libtorch. The first use puts the addon itself
+ * here, so that no later call pays for this.
+ */
+export let native: NativeAddon = new Proxy({} as NativeAddon, {
+  get(_, name: keyof NativeAddon) {
+    native = load();
+    return native[name];
+  },
+});
+
+// A rank's addon ends it together with its launcher, from the very beginning.
+if (process.env.OPENMANUS_LAUNCHER !== undefined) native = load();

@@ -3,10 +3,24 @@
  */
 export { checkpointFolder, checkpointSteps, type RunState } from "./checkpoint/checkpoint.ts";
 export { CheckpointError } from "./checkpoint/files.ts";
-export { type FitOptions, type FitResult, fit } from "./fit.ts";
-export { joinRanks, type Ranks } from "./ranks.ts";
-export { writeRunReport } from "./report.ts";
-export { runPath } from "./run-folder.ts";
+export { type FitOptions, type FitResult, fit, type Hooks } from "./loop/fit.ts";
+export type { Stop } from "./loop/guards.ts";
+export { taskOrder } from "./loop/task-order.ts";
+export { type Validation, validate } from "./loop/validate.ts";
+export {
+  type ActorOptions,
+  type AdvantageSettings,
+  type BatchingOptions,
+  type CriticOptions,
+  needsReference,
+  type OptimizerOptions,
+  type TrainingOptions,
+} from "./options.ts";
+export { joinRanks, type Ranks } from "./ranks/ranks.ts";
+export { lockRunFolder, readRunDescription, type RunDescription } from "./run/folder.ts";
+export type { HeldLock } from "./run/lock.ts";
+export { writeRunReport } from "./run/report.ts";
+export { type PolicyOfRun, type RunResults, runResults } from "./run/results.ts";
 export {
   type Example,
   exampleOfChat,
@@ -22,7 +36,6 @@ export {
   type SftProgress,
   type SftResult,
 } from "./sft/sft.ts";
-export { taskOrder } from "./task-order.ts";
-export { type TrainOptions, type TrainResult, train } from "./train.ts";
-export { type Validation, validate } from "./validate.ts";
-export { createWorkers } from "./workers.ts";
+export { type OpenLogger, type RunTraining, runTraining, type TrainingResult } from "./train.ts";
+export { logprobTolerance } from "./workers/passes.ts";
+export { createWorkers } from "./workers/workers.ts";

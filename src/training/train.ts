@@ -1,19 +1,12 @@
 /**
- * @file A training run from its configuration: joins the other processes, takes the run's folder, goes on
- * from the last checkpoint if there is one, trains, and writes the report.
+ * @file A training run from its options: joins the other ranks, takes the run's folder, goes on from the
+ * last checkpoint if there is one, trains, and leaves the trained policy.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../config/index.ts";
-import { openConfiguredWorld, SETTINGS_FILE, settingsNote } from "../evaluation/index.ts";
+import { openRunWorld } from "../assembly/index.ts";
 import { saveModel } from "../models/index.ts";
-import {
-  allLoggers,
-  type MetricsLogger,
-  openMetrics,
-  openTensorBoard,
-} from "../monitoring/index.ts";
-import type { RewardComponent } from "../rewards/index.ts";
+import { allLoggers, type MetricsLogger, openMetrics, type RunEnd } from "../monitoring/index.ts";
 import { openTrajectoryStore, type TrajectoryStore } from "../rollout/index.ts";
 import { setThreads } from "../torch/index.ts";
 import {
@@ -23,65 +16,72 @@ import {
   openCheckpointState,
   type RunState,
   removeCheckpointsAfter,
+  removeUnfinished,
   resumeFolders,
 } from "./checkpoint/checkpoint.ts";
 import { CheckpointError } from "./checkpoint/files.ts";
-import { type FitResult, fit } from "./fit.ts";
-import { joinRanks, type Ranks } from "./ranks.ts";
-import { openRunFolder, type RunFolder } from "./run-folder.ts";
-import type { Validation } from "./validate.ts";
-import { createWorkers, type Workers } from "./workers.ts";
+import { type FitResult, fit, type Hooks } from "./loop/fit.ts";
+import type { RunOptions, TrainingOptions } from "./options.ts";
+import { joinRanks, type Ranks } from "./ranks/ranks.ts";
+import { openRunFolder, type RunFolder } from "./run/folder.ts";
+import type { HeldLock } from "./run/lock.ts";
+import { createWorkers, type Workers } from "./workers/workers.ts";
 
-export interface TrainOptions {
-  readonly config: Config;
-  /** What else takes the metrics: the terminal's view. */
-  readonly loggers?: readonly MetricsLogger[];
-  readonly rewards?: readonly RewardComponent[];
+export interface RunTraining extends Hooks {
+  readonly options: TrainingOptions;
+  /** What else takes the metrics, besides metrics.jsonl. */
+  readonly loggers?: readonly OpenLogger[];
   readonly say?: (text: string) => void;
   readonly signal?: AbortSignal | undefined;
-  readonly onValidation?: (step: number, validation: Validation) => void;
+  /** Where the caller has joined them already. */
+  readonly ranks?: Ranks | undefined;
+  /** Where the caller holds the folder's lock already. */
+  readonly lock?: HeldLock | undefined;
 }
 
-export interface TrainResult extends FitResult {
+/** Opens a logger when the run's folder is its own; `lastStep`: the iteration from which it goes on. */
+export type OpenLogger = (run: { folder: string; lastStep: number | undefined }) => MetricsLogger;
+
+export interface TrainingResult extends FitResult {
   readonly folder: string;
-  /** The trained policy: a model folder. Undefined: nothing was trained, or another process has it. */
+  /** The trained policy: a model folder. Undefined: nothing was trained, or another rank has it. */
   readonly model: string | undefined;
   readonly resumedFrom: number;
 }
 
-export async function train(options: TrainOptions): Promise<TrainResult> {
-  const { config, say = () => {} } = options;
-  if (config.trainer.threads !== null) setThreads(config.trainer.threads);
-  const ranks = joinRanks();
+export async function runTraining(given: RunTraining): Promise<TrainingResult> {
+  const { options } = given;
+  if (options.threads !== undefined) setThreads(options.threads);
+  const ranks = given.ranks ?? joinRanks();
   try {
-    // The others wait until the leader has the folder, and read what it found.
-    const folder = ranks.leads ? openRunFolder(config) : undefined;
+    // The others wait until rank 0 has the folder, and read what it found.
+    const folder = ranks.isFirst ? openRunFolder(options.run, given.lock) : undefined;
     try {
-      return await trainIn(options, ranks, folder, say);
+      return await trainIn(given, ranks, folder);
     } finally {
       folder?.release();
     }
   } finally {
-    ranks.close();
+    if (!given.ranks) ranks.close();
   }
 }
 
 async function trainIn(
-  options: TrainOptions,
+  given: RunTraining,
   ranks: Ranks,
   own: RunFolder | undefined,
-  say: (text: string) => void,
-): Promise<TrainResult> {
-  const { config } = options;
-  const path = ranks.agree(own?.path ?? "");
-  const checkpoint = ranks.agree(own ? checkpointToResume(config, own.path) : undefined);
+): Promise<TrainingResult> {
+  const { options, say = () => {} } = given;
+  const { run } = options;
+  const checkpoint = ranks.broadcast(own ? checkpointToResume(run) : undefined);
   const state: RunState | undefined = checkpoint ? openCheckpointState(checkpoint) : undefined;
-  const world = await openConfiguredWorld(config);
+  const world = await openRunWorld(options.world);
   const stores: TrajectoryStore[] = [];
   let workers: Workers | undefined;
   let logger: MetricsLogger | undefined;
+  let end: RunEnd = "failed";
   try {
-    workers = createWorkers(config, ranks, checkpoint ? resumeFolders(checkpoint) : undefined);
+    workers = createWorkers(options, ranks, checkpoint ? resumeFolders(checkpoint) : undefined);
     if (checkpoint) {
       loadOptimizers(checkpoint, workers);
       say(`going on after iteration ${state!.step} (${checkpoint})`);
@@ -90,43 +90,40 @@ async function trainIn(
     // Nothing can be wrong with the run any more: now the folder is its own.
     own?.begin();
     if (own && state) removeCheckpointsAfter(own.path, state.step);
-    ranks.agree(true);
+    ranks.broadcast(true);
     const step = state?.step ?? 0;
-    const openStore = (folder: string): TrajectoryStore => {
+    const openStore = (name: string): TrajectoryStore | undefined => {
+      if (!run.keepTrajectories) return undefined;
+      const folder = join(run.folder, name);
       const store = openTrajectoryStore(ranks.size === 1 ? folder : `${folder}-${ranks.rank}`);
       stores.push(store);
       // A run that begins has not even validated: what lies there is of one that was killed early.
       store.truncate(state ? step + 1 : 0);
       return store;
     };
-    logger = own
-      ? loggerOf(config, own, state?.step, options.loggers ?? [])
-      : { log() {}, close() {} };
+    logger = own ? openLoggers(own, state?.step, given.loggers ?? []) : { log() {}, close() {} };
     const result = await fit({
-      config,
+      ...given,
       world,
       workers,
       ranks,
-      folder: path,
       state,
       logger,
-      store: config.trainer.keep_trajectories ? openStore(join(path, "trajectories")) : undefined,
-      validationStore: config.trainer.keep_trajectories
-        ? openStore(join(path, "validation"))
-        : undefined,
-      ...(options.rewards && { rewards: options.rewards }),
+      store: openStore("trajectories"),
+      validationStore: openStore("validation"),
       say,
-      signal: options.signal,
-      ...(options.onValidation && { onValidation: options.onValidation }),
     });
+    end = result.stopped?.failed ? "failed" : result.interrupted ? "killed" : "finished";
     return {
       ...result,
-      folder: path,
-      model: own ? exportedPolicy(config, path, workers, result.state.step) : undefined,
+      folder: run.folder,
+      model: own ? exportedPolicy(options, workers, result.state.step) : undefined,
       resumedFrom: step,
     };
   } finally {
+    logger?.endAs?.(end);
     logger?.close();
+    await logger?.flush?.();
     for (const store of stores) store.close();
     await workers?.dispose();
     await world.world.close?.();
@@ -138,31 +135,27 @@ async function trainIn(
  * checkpoints hold only the adapter, base and adapter as one in the run's `policy`.
  */
 function exportedPolicy(
-  config: Config,
-  run: string,
+  { run, checkpoints }: TrainingOptions,
   { lora, modelFolder }: Workers,
   step: number,
 ): string | undefined {
-  const saved = join(checkpointFolder(run, step), "actor");
+  const saved = join(checkpointFolder(run.folder, step), "actor");
   if (!existsSync(saved)) return undefined;
   if (!lora) return saved;
-  const folder = join(run, "policy");
-  saveModel(lora, folder, {
-    tokenizerFolder: modelFolder,
-    extraFiles: { [SETTINGS_FILE]: settingsNote(config) },
-  });
+  const folder = join(run.folder, "policy");
+  saveModel(lora, folder, { tokenizerFolder: modelFolder, extraFiles: checkpoints.notes });
   return folder;
 }
 
 /** Undefined: the run begins at its beginning. */
-function checkpointToResume(config: Config, run: string): string | undefined {
-  const { resume_mode, resume_from_path } = config.trainer;
-  if (resume_mode === "disable") return undefined;
-  if (resume_mode === "resume_path") {
-    if (!existsSync(join(resume_from_path!, "state.json")))
-      throw new CheckpointError(`${resume_from_path}: there is no checkpoint (no state.json)`);
-    return resume_from_path!;
+function checkpointToResume({ folder: run, resume }: RunOptions): string | undefined {
+  if (resume === "new") return undefined;
+  if (resume !== "auto") {
+    if (!existsSync(join(resume.from, "state.json")))
+      throw new CheckpointError(`${resume.from}: there is no checkpoint (no state.json)`);
+    return resume.from;
   }
+  removeUnfinished(run);
   const steps = checkpointSteps(run);
   const last = steps.at(-1);
   if (last === undefined) return undefined;
@@ -183,16 +176,13 @@ function checkpointToResume(config: Config, run: string): string | undefined {
   return folder;
 }
 
-function loggerOf(
-  config: Config,
+function openLoggers(
   folder: RunFolder,
-  step: number | undefined,
-  more: readonly MetricsLogger[],
+  lastStep: number | undefined,
+  more: readonly OpenLogger[],
 ): MetricsLogger {
-  const files = [openMetrics(folder.metrics)];
-  if ([config.trainer.logger].flat().includes("tensorboard"))
-    files.push(openTensorBoard(join(folder.path, "tensorboard")));
+  const metrics = openMetrics(folder.metrics);
   // What a killed run logged after its last checkpoint is logged again.
-  for (const file of files) file.truncateAfter(step ?? -1);
-  return allLoggers(...files, ...more);
+  metrics.truncateAfter(lastStep ?? -1);
+  return allLoggers(metrics, ...more.map((open) => open({ folder: folder.path, lastStep })));
 }

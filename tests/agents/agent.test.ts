@@ -72,7 +72,7 @@ describe("a reply", () => {
     const episode = begin({ format: "think-action" });
     const read = episode.read("hm");
     expect(read).toMatchObject({ action: undefined, wellFormed: false });
-    expect(episode.unread(read)).toMatch(
+    expect(episode.unreadable(read)).toMatch(
       /there is no <think>…<\/think>; there is no <action>…<\/action>\. Nothing was done/,
     );
   });

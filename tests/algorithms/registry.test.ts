@@ -1,57 +1,20 @@
 /**
- * @file The registry: names, needs, and configurations that lack something; and the diagnostics.
+ * @file The registry of estimators by name, and the diagnostics.
  */
 import { describe, expect, it } from "vitest";
 import {
   advantageEstimator,
   advantageEstimators,
   batchMetrics,
-  checkRequirements,
   explainedVariance,
   groupMetrics,
   groupSizeMetrics,
-  missingRequirements,
   reduceMetrics,
   varianceProxyMetrics,
 } from "../../src/algorithms/index.ts";
 import { pack } from "./batches.ts";
 
-const everything = {
-  critic: true,
-  groupSize: 8,
-  anchors: true,
-  greedyBaseline: true,
-  squaredProbabilities: true,
-};
-
-describe("requirements", () => {
-  it.each(Object.keys(advantageEstimators))("%s is content with everything", (name) => {
-    expect(missingRequirements(name, everything)).toEqual([]);
-  });
-
-  it.each([
-    ["gae", { critic: false }, /gae needs the values of a critic/],
-    ["grpo", { groupSize: 1 }, /grpo compares .* there is 1 per task: set rollout.n/],
-    ["gigpo", { anchors: false }, /gigpo compares steps .* same state/],
-    ["remax", { greedyBaseline: false }, /remax needs a greedy episode/],
-    ["optimal_token_baseline", { squaredProbabilities: false }, /needs Σ π² .*sum_pi_squared/],
-  ] as const)("%s without %j is refused", (name, lack, message) => {
-    expect(() => checkRequirements(name, { ...everything, ...lack })).toThrow(message);
-    expect(() => checkRequirements(name, everything)).not.toThrow();
-  });
-
-  it("lists all that is missing, and nothing that is not needed", () => {
-    const nothing = {
-      critic: false,
-      groupSize: 1,
-      anchors: false,
-      greedyBaseline: false,
-      squaredProbabilities: false,
-    };
-    expect(missingRequirements("gigpo", nothing).length).toBe(2);
-    expect(missingRequirements("reinforce_plus_plus", nothing)).toEqual([]);
-  });
-
+describe("the registry", () => {
   it("knows its names", () => {
     expect(() => advantageEstimator("gropo")).toThrow(
       /Unknown advantage estimator gropo; expected one of gae, grpo/,

@@ -2,7 +2,7 @@
  * @file What all commands share: errors that are told and errors that are bugs, and readers that go away.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,6 +13,8 @@ import { ConfigError } from "../../src/config/index.ts";
 import { EnvironmentError } from "../../src/environments/index.ts";
 import { ModelFileError } from "../../src/models/index.ts";
 import { TrajectoryLineError } from "../../src/rollout/index.ts";
+import { SetupError } from "../../src/setup/index.ts";
+import { ProcessGroupError } from "../../src/torch/index.ts";
 import { CheckpointError } from "../../src/training/index.ts";
 import { newTinyFolder, tinySettings } from "../training/support/runs.ts";
 
@@ -34,6 +36,8 @@ describe("an error", () => {
     new ModelFileError("config.json", "it is no JSON"),
     new CheckpointError("there is no checkpoint"),
     new TrajectoryLineError("line 3 is no trajectory"),
+    new ProcessGroupError("rank 1 has ended", "died", [1]),
+    new SetupError("the native addon has not been built here"),
   ])("for the person at the terminal: the message, the command, no stack (%s)", async (error) => {
     vi.spyOn(play, "run").mockRejectedValue(error);
     expect(await main(["play"])).toBe(1);
@@ -70,6 +74,32 @@ describe("an error", () => {
       expect(await main(words), words.join(" ")).toBe(1);
       expect(errors.join("\n")).toMatch(message);
     }
+  });
+});
+
+describe("a word that is not known", () => {
+  let errors: string[];
+  beforeEach(() => {
+    errors = [];
+    vi.spyOn(console, "error").mockImplementation((text: string) => void errors.push(text));
+    vi.spyOn(console, "log").mockImplementation(() => {});
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each([
+    [["trian"], /^openmanus-rl: there is no command "trian"; did you mean "train"\?\n.*--help/],
+    [["Rollout"], /did you mean "rollout"\?/],
+    [["xyzzyxyzzy"], /^openmanus-rl: there is no command "xyzzyxyzzy"\.\n\nUsage: /],
+    [
+      ["rollout", "household", "--taks", "3"],
+      /^openmanus-rl rollout: .*--taks; did you mean --task/,
+    ],
+    [["doctor", "--jsno"], /there is no option --jsno; did you mean --json\?/],
+    [["doctor", "-j"], /there is no option -j/],
+    [["doctor", "--xyzzyxyzzy"], /there is no option --xyzzyxyzzy\.\nopenmanus-rl doctor --help/],
+  ])("gets the nearest name (%s)", async (words, message) => {
+    expect(await main(words)).toBe(2);
+    expect(errors.join("\n")).toMatch(message);
   });
 });
 
@@ -120,10 +150,36 @@ describe("a reader that goes away", () => {
   });
 });
 
+it("--version and -v say the package's", async () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    version: string;
+  };
+  const { out } = await shell("openmanus --version; openmanus -v");
+  expect(out).toBe(`${version}\n${version}\n`);
+});
+
+it("without set-up, one line says what to do, and what needs no addon works", async () => {
+  // A wish that nobody set up for.
+  const without = `export OPENMANUS_LIBTORCH=${join(folder, "nowhere")}; openmanus`;
+  for (const command of ["train", "demo", "start"]) {
+    const { code, out, errors } = await shell(`${without} ${command}`);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(errors).toMatch(
+      new RegExp(`^openmanus-rl ${command}: the native addon .*\\. Run: npm run setup\n$`),
+    );
+  }
+  for (const command of ["env list", "play household --expert", "sft --help", "eval -h"])
+    expect(await shell(`${without} ${command}`)).toMatchObject({ code: 0, errors: "" });
+  const doctor = await shell(`${without} doctor`);
+  expect(doctor.code).toBe(1);
+  expect(doctor.out).toMatch(/OPENMANUS_LIBTORCH=\S+ cannot be used[\s\S]*Run: npm run setup$/m);
+});
+
 it.runIf(process.platform === "linux")("--help does not load libtorch", async () => {
   const script =
     'import { readFileSync } from "node:fs"; import { main } from "./src/cli/main.ts";' +
-    'await main(["--help"]); console.log(/libtorch/.test(readFileSync("/proc/self/maps", "utf8")));';
+    'await main(["--help"]); await main(["train", "--help"]);' +
+    'console.log(/libtorch/.test(readFileSync("/proc/self/maps", "utf8")));';
   const { out, errors, code } = await shell(
     `"${process.execPath}" --import tsx --input-type=module -e '${script}'`,
   );

@@ -123,7 +123,7 @@ describe("rollout", () => {
     [["household", "--expert", "--split", "x"], 1, /no split "x"/],
     [["household", "--expert", "extra"], 2, /takes no "extra"/],
     [["household", "--expert", "--colour"], 2, /colour/],
-    [["./examples/own-world/world.ts", "--expert"], 2, /no scripted expert/],
+    [["./tests/support/world-without-expert.ts", "--expert"], 2, /no scripted expert/],
     [["household", "--server", "ftp://x", "--model", "m"], 2, /baseUrl must be like/],
     [
       [

@@ -10,8 +10,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { completions } from "../../src/cli/play.ts";
 import { opened } from "../../src/cli/world.ts";
-import { resolveConfig } from "../../src/config/index.ts";
-import { openConfiguredWorld, worldFacts } from "../../src/evaluation/index.ts";
+import { openRunWorld, worldFacts } from "../../src/assembly/index.ts";
+import { resolvePlay } from "../../src/config/index.ts";
 
 let out: string[];
 let errors: string[];
@@ -112,8 +112,12 @@ describe("env", () => {
     [["play", "household", "games=20", "--task", "x"], 2, /no task "x"/],
     [["play", "household", "--task", "99999999"], 1, /has no task 99999999/],
     [["play", "household", "--steps", "0"], 2, /--steps must be/],
-    [["play", "./examples/own-world/world.ts", "--expert"], 2, /has no scripted expert/],
-    [["rollout", "./examples/own-world/world.ts", "--expert"], 2, /has no scripted expert/],
+    [["play", "./tests/support/world-without-expert.ts", "--expert"], 2, /has no scripted expert/],
+    [
+      ["rollout", "./tests/support/world-without-expert.ts", "--expert"],
+      2,
+      /has no scripted expert/,
+    ],
   ])("%j says what is wrong", async (words, code, message) => {
     expect(await main(words)).toBe(code);
     expect(errors.join("\n")).toMatch(message);
@@ -151,8 +155,7 @@ describe("play", () => {
 
   it("tells a model that is watched about the world's tools, as it was in training", async () => {
     const { definition, world } = await opened("tools", {});
-    const { config } = resolveConfig({ overrides: ["env.env_name=tools"] });
-    const trained = await openConfiguredWorld(config);
+    const trained = await openRunWorld((await resolvePlay({ world: "tools" })).world);
     expect(world.tools).not.toEqual([]);
     expect(worldFacts(definition, world)).toEqual(trained.about);
     await world.close?.();

@@ -3,7 +3,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import ownWorld from "../../examples/own-world/world.ts";
+import ownWorld from "../../examples/own/world.ts";
 import {
   checkOptions,
   defineEnvironment,
@@ -35,7 +35,7 @@ describe("the registry", () => {
   });
 
   it("takes a user's world from its file", async () => {
-    expect(await findWorld("./examples/own-world/world.ts")).toMatchObject({
+    expect(await findWorld("./examples/own/world.ts")).toMatchObject({
       name: "higher-or-lower",
     });
     await expect(findWorld("./vitest.config.ts")).rejects.toThrow(/must export one world/);

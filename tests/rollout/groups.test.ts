@@ -3,15 +3,8 @@
  */
 import { describe, expect, it } from "vitest";
 import type { Environment, World } from "../../src/environments/index.ts";
-import {
-  accountOf,
-  type CollectOptions,
-  collect,
-  collectVaried,
-  deriveSeed,
-  mergeAccounts,
-  type Trajectory,
-} from "../../src/rollout/index.ts";
+import { accountOf, type CollectOptions, collect, mergeAccounts } from "../../src/rollout/index.ts";
+import { deriveSeed } from "../../src/torch/index.ts";
 import { countingRollout, newModelFolder, openChat, temporaryFolder } from "./support.ts";
 
 const chat = openChat(newModelFolder(temporaryFolder()));
@@ -119,71 +112,6 @@ describe("enough", () => {
     }));
     const { groups } = await collect({ ...options, enough: 2, retries: 0, concurrency: 1 });
     expect(groups.map(({ task }) => task.id)).toEqual(["train/1", "train/2"]);
-  });
-});
-
-describe("dynamic sampling", () => {
-  /** Tasks with even numbers have members that differ. */
-  const score = ({ task, member }: Trajectory) =>
-    Number(task.id.split("/")[1]) % 2 === 0 ? member : 1;
-
-  async function sample(groups: number, rounds: number, available = 99) {
-    const options = await countingRollout(chat, 20);
-    let drawn = 0;
-    return collectVaried({
-      groups,
-      rounds,
-      draw: (count) => {
-        const tasks = options.tasks.slice(drawn, Math.min(drawn + count, available));
-        drawn += tasks.length;
-        return tasks;
-      },
-      collect: (tasks, round) => collect({ ...options, tasks, round, members: 3 }),
-      score,
-    });
-  }
-
-  it("replaces groups whose members did equally well, and reports all", async () => {
-    const found = await sample(4, 10);
-    expect(found.groups.map(({ task }) => task.id)).toEqual([
-      "train/0",
-      "train/2",
-      "train/4",
-      "train/6",
-    ]);
-    // 4 tasks give 2 groups, 2 give one, 1 gives one.
-    expect(found).toMatchObject({ rounds: 3, dropped: 3 });
-    expect(found.all).toHaveLength(21);
-    expect(found.account).toMatchObject({ episodes: 21, statuses: { won: 21 } });
-  });
-
-  it("ends after so many rounds, or when there are no tasks left", async () => {
-    expect(await sample(4, 1)).toMatchObject({ rounds: 1, dropped: 2 });
-    expect((await sample(4, 1)).groups).toHaveLength(2);
-    expect(await sample(4, 9, 4)).toMatchObject({ rounds: 1 });
-  });
-
-  it("reports a success rate that is not that of the groups it kept", async () => {
-    // Three of four tasks are always lost; the kept groups alone would look half won.
-    const options = await countingRollout(chat, 40);
-    const won = ({ task, member }: { task: { id: string }; member: number }) =>
-      Number(task.id.split("/")[1]) % 4 === 0 && member % 2 === 0 ? 1 : 0;
-    let drawn = 0;
-    const found = await collectVaried({
-      groups: 8,
-      rounds: 9,
-      draw: (count) => {
-        drawn += count;
-        return options.tasks.slice(drawn - count, drawn);
-      },
-      collect: (tasks, round) => collect({ ...options, tasks, round, members: 2 }),
-      score: won,
-    });
-    const rate = (all: readonly Trajectory[]) =>
-      all.reduce((sum, one) => sum + won(one), 0) / all.length;
-    expect(rate(found.groups.flatMap(({ trajectories }) => trajectories))).toBe(0.5);
-    expect(rate(found.all)).toBeCloseTo(1 / 8, 1);
-    expect(found.account.episodes).toBe(found.all.length);
   });
 });
 

@@ -6,26 +6,19 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type CommandResult, runCommand } from "../../src/setup/command.ts";
-import { PACKAGE_ROOT } from "../../src/setup/stamp.ts";
+import { type CommandResult, runCommand } from "../../src/setup/support/command.ts";
+import { PACKAGE_ROOT } from "../../src/setup/support/package.ts";
 import { temporaryFolder, writeFiles } from "./fakes.ts";
 
 const STAND_IN = `
-import { takeFacts } from "${PACKAGE_ROOT}src/setup/facts.ts";
-import { stampPath, writeStamp } from "${PACKAGE_ROOT}src/setup/stamp.ts";
+import { takeFacts } from "${PACKAGE_ROOT}src/setup/stamp/facts.ts";
+import { writeStamp } from "${PACKAGE_ROOT}src/setup/stamp/stamp.ts";
 const root = process.cwd();
 const files = [root + "/native", root + "/native/a.cc", root + "/native/a.cc/nothing"];
-writeStamp(stampPath(root, process.env.OPENMANUS_LIBTORCH), {
+writeStamp(root, process.env, {
   addon: root + "/native/a.cc",
   libtorch: { version: "9.9.9", origin: "system" },
   facts: takeFacts(files),
@@ -36,8 +29,7 @@ await new Promise((resolve) => setTimeout(resolve, Number(process.env.SLOW ?? 0)
 
 function checkout() {
   const root = temporaryFolder();
-  mkdirSync(join(root, "bin"));
-  copyFileSync(join(PACKAGE_ROOT, "bin/bootstrap.mjs"), join(root, "bin/bootstrap.mjs"));
+  cpSync(join(PACKAGE_ROOT, "bin"), join(root, "bin"), { recursive: true });
   symlinkSync(join(PACKAGE_ROOT, "node_modules"), join(root, "node_modules"));
   writeFiles(root, {
     "src/setup/main.ts": STAND_IN,
@@ -118,4 +110,29 @@ it("runs npm install when node_modules does not hold what the lock file asks for
   expect(failed.stdout).toContain("setup: npm install …\n");
   expect(failed.stderr).toMatch(/npm install --no-save[\s\S]*setup: npm install failed/);
   expect(failed.status).toBe(1);
+});
+
+it("is what the command does in a checkout without packages; other words say so", async () => {
+  const { root } = checkout();
+  rmSync(join(root, "node_modules"));
+  writeFileSync(
+    join(root, "package-lock.json"),
+    '{ "packages": { "node_modules/tsx": { "version": "1.0.0" } } }',
+  );
+  writeFiles(root, {
+    "src/cli/main.ts": "",
+    // A stand-in for npm that installs what there is already.
+    "tools/npm!": `#!/bin/sh\nln -s "${join(PACKAGE_ROOT, "node_modules")}" node_modules\n`,
+  });
+  const environment = { PATH: `${join(root, "tools")}:${process.env.PATH}` };
+  const command = (...words: string[]) =>
+    runCommand(process.execPath, [join(root, "bin/openmanus-rl.mjs"), ...words], { environment });
+  expect(await command("env", "list")).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: "openmanus-rl: the npm packages are not installed. Run: npm run setup\n",
+  });
+  const { status, stdout } = await command("setup");
+  expect(stdout).toMatch(/^setup: npm install …\nsetup: npm packages installed in .*\nset up\n$/);
+  expect(status).toBe(0);
 });

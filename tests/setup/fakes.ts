@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { CommandResult, Run } from "../../src/setup/command.ts";
+import type { CommandResult, Run } from "../../src/setup/support/command.ts";
 
 /** A folder that is removed when the test ends. */
 export function temporaryFolder(): string {

@@ -7,11 +7,15 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/environments/index.ts";
 import { loadModel, packSequences, values } from "../../src/models/index.ts";
 import { backward, clearGradients, noGrad, tidy } from "../../src/torch/index.ts";
-import { batchLogprobs, updateActor } from "../../src/training/actor.ts";
-import { batchValues, updateCritic } from "../../src/training/critic.ts";
-import type { UpdateOptions } from "../../src/training/optimize.ts";
-import { createTrainedModel, type TrainedModel } from "../../src/training/optimize.ts";
-import { actorUpdateOptions, criticUpdateOptions } from "../../src/training/update-options.ts";
+import type { TrainingOptions } from "../../src/training/index.ts";
+import { actorSettings, batchLogprobs, updateActor } from "../../src/training/workers/actor.ts";
+import { batchValues, updateCritic } from "../../src/training/workers/critic.ts";
+import {
+  createTrainedModel,
+  type TrainedModel,
+  type UpdateOptions,
+  updateOptions,
+} from "../../src/training/workers/optimize.ts";
 import { temporaryFolder } from "../rollout/support.ts";
 import {
   plainActorLoss,
@@ -23,6 +27,7 @@ import {
 import {
   gradientsOf,
   largestDifference,
+  optionsOf,
   type SetUp,
   setUp,
   tinyConfig,
@@ -44,6 +49,7 @@ const SETTINGS = [
   "critic.optim.lr=1e-3",
 ];
 const config = (...own: string[]) => tinyConfig(warm, join(parent, "run"), [...SETTINGS, ...own]);
+const options = (...own: string[]) => optionsOf(config(...own));
 
 beforeAll(async () => {
   warm = await warmTinyFolder(parent);
@@ -64,9 +70,9 @@ afterAll(() => made.workers.dispose());
 const allRows = () => Array.from({ length: rowCount(made.batch) }, (_, row) => row);
 
 /** A fresh copy of the model with its optimiser. */
-function freshActor(own = config()): TrainedModel {
+function freshActor({ actor }: TrainingOptions = made.options): TrainedModel {
   const model = loadModel(warm);
-  return createTrainedModel(model, own.actor_rollout_ref.actor.optim, 10, "none", made.ranks);
+  return createTrainedModel(model, actor.optimizer, 10, "none", made.ranks);
 }
 
 /** The gradients of the first update, from AdamW's first moment: (1 − β₁) g. */
@@ -129,52 +135,61 @@ describe("an update of the actor", () => {
     ["plain", []],
     ["with entropy and KL", ["use_kl_loss=True", "kl_loss_coef=0.3", "entropy_coeff=0.05"]],
   ];
-  it.each(kinds)("%s: gradients and weights are those of the plain formulas", (_, settings) => {
-    const own = config(
-      ...settings.map((one) => `actor_rollout_ref.actor.${one}`),
-      "actor_rollout_ref.rollout.temperature=1.3",
-    );
-    const actor = freshActor(own);
-    const twin = loadModel(warm);
-    const isWhole = settings.length > 0;
-    tidy(() =>
-      backward(
-        plainActorLoss(twin, made.batch, allRows(), {
-          ...inputs,
-          temperature: 1.3,
-          ...(isWhole && { entropyWeight: 0.05, klWeight: 0.3 }),
-        }),
-      ),
-    );
-    const expected = gradientsOf(twin);
-    const before = weightsOf(twin);
-    const { metrics } = updateActor(actor, made.batch, inputs, own, actorUpdateOptions(own, 1));
-    expect(Math.max(...expected.map(Math.abs))).toBeGreaterThan(1e-2);
-    expect(largestDifference(firstGradients(actor), expected)).toBeLessThan(1e-6);
-    const norm = Math.hypot(...expected);
-    expect(metrics["actor/grad_norm"]).toBeCloseTo(norm, 5);
-    expect(metrics["actor/pg_clipfrac"]).toBeGreaterThan(0.05);
-    // AdamW's first step: m̂ = g and v̂ = g².
-    const lr = 1e-3;
-    const after = before.map((weight, i) => {
-      const g = expected[i]!;
-      return weight * (1 - lr * 0.1) - (lr * g) / (Math.abs(g) + 1e-8);
-    });
-    // Where a gradient is as small as rounding, its sign is not known.
-    const sure = expected.flatMap((g, i) => (Math.abs(g) > 1e-5 ? [i] : []));
-    const got = weightsOf(actor.model);
-    expect(sure.length).toBeGreaterThan(1000);
-    for (const i of sure) expect(Math.abs(got[i]! - after[i]!)).toBeLessThan(2e-6);
-    clearGradients(twin.trainable);
-    for (const one of [actor.model, twin]) one.dispose();
-    actor.dispose();
-  });
+  it.each(kinds)(
+    "%s: gradients and weights are those of the plain formulas",
+    async (_, settings) => {
+      const own = await options(
+        ...settings.map((one) => `actor_rollout_ref.actor.${one}`),
+        "actor_rollout_ref.rollout.temperature=1.3",
+      );
+      const actor = freshActor(own);
+      const twin = loadModel(warm);
+      const isWhole = settings.length > 0;
+      tidy(() =>
+        backward(
+          plainActorLoss(twin, made.batch, allRows(), {
+            ...inputs,
+            temperature: 1.3,
+            ...(isWhole && { entropyWeight: 0.05, klWeight: 0.3 }),
+          }),
+        ),
+      );
+      const expected = gradientsOf(twin);
+      const before = weightsOf(twin);
+      const { metrics } = updateActor(
+        actor,
+        made.batch,
+        inputs,
+        actorSettings(own),
+        updateOptions(own, "actor", 1),
+      );
+      expect(Math.max(...expected.map(Math.abs))).toBeGreaterThan(1e-2);
+      expect(largestDifference(firstGradients(actor), expected)).toBeLessThan(1e-6);
+      const norm = Math.hypot(...expected);
+      expect(metrics["actor/grad_norm"]).toBeCloseTo(norm, 5);
+      expect(metrics["actor/pg_clipfrac"]).toBeGreaterThan(0.05);
+      // AdamW's first step: m̂ = g and v̂ = g².
+      const lr = 1e-3;
+      const after = before.map((weight, i) => {
+        const g = expected[i]!;
+        return weight * (1 - lr * 0.1) - (lr * g) / (Math.abs(g) + 1e-8);
+      });
+      // Where a gradient is as small as rounding, its sign is not known.
+      const sure = expected.flatMap((g, i) => (Math.abs(g) > 1e-5 ? [i] : []));
+      const got = weightsOf(actor.model);
+      expect(sure.length).toBeGreaterThan(1000);
+      for (const i of sure) expect(Math.abs(got[i]! - after[i]!)).toBeLessThan(2e-6);
+      clearGradients(twin.trainable);
+      for (const one of [actor.model, twin]) one.dispose();
+      actor.dispose();
+    },
+  );
 
   /** One update (or several) with changed options. */
-  function updated(changes: Partial<UpdateOptions>, own = config()) {
+  function updated(changes: Partial<UpdateOptions>, own = made.options) {
     const actor = freshActor(own);
-    const options = { ...actorUpdateOptions(own, 1), ...changes };
-    const { metrics, updates } = updateActor(actor, made.batch, inputs, own, options);
+    const how = { ...updateOptions(own, "actor", 1), ...changes };
+    const { metrics, updates } = updateActor(actor, made.batch, inputs, actorSettings(own), how);
     const result = {
       gradients: firstGradients(actor),
       weights: weightsOf(actor.model),
@@ -196,8 +211,8 @@ describe("an update of the actor", () => {
 
   it.each(["seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"])(
     "does not depend on passes in %s either",
-    (mode) => {
-      const own = config(`actor_rollout_ref.actor.loss_agg_mode=${mode}`);
+    async (mode) => {
+      const own = await options(`actor_rollout_ref.actor.loss_agg_mode=${mode}`);
       const whole = updated({ tokensPerPass: 1e6 }, own);
       const cut = updated({ tokensPerPass: 60 }, own);
       expect(largestDifference(cut.gradients, whole.gradients)).toBeLessThan(1e-6);
@@ -212,9 +227,9 @@ describe("an update of the actor", () => {
     expect(largestDifference(cut.weights, whole.weights)).toBeLessThan(1e-4);
   });
 
-  it("gradient checkpointing gives the same gradients", () => {
+  it("gradient checkpointing gives the same gradients", async () => {
     const plain = updated({});
-    const own = config("actor_rollout_ref.model.enable_gradient_checkpointing=True");
+    const own = await options("actor_rollout_ref.model.enable_gradient_checkpointing=True");
     expect(largestDifference(updated({}, own).gradients, plain.gradients)).toBeLessThan(1e-7);
   });
 
@@ -230,7 +245,7 @@ describe("an update of the actor", () => {
 
 describe("an update of the critic", () => {
   it.each([1e6, 60])("is that of the plain formulas, in passes of %i tokens", (tokensPerPass) => {
-    const own = config();
+    const own = made.options;
     const { critic } = made.workers;
     const { model } = critic!;
     noGrad(() => tidy(() => model.parameters.get("score.weight")!.fill_(0.1)));
@@ -245,9 +260,10 @@ describe("an update of the critic", () => {
     );
     const expected = gradientsOf(model);
     clearGradients(model.trainable);
-    const trained = createTrainedModel(model, own.critic.optim, 10, "none", made.ranks);
-    const options = { ...criticUpdateOptions(own, 1), tokensPerPass };
-    const { metrics } = updateCritic(trained, made.batch, { returns, oldValues }, own, options);
+    const trained = createTrainedModel(model, own.critic.optimizer, 10, "none", made.ranks);
+    const how = { ...updateOptions(own, "critic", 1), tokensPerPass };
+    const given = { returns, oldValues };
+    const { metrics } = updateCritic(trained, made.batch, given, own.critic, "none", how);
     expect(metrics["critic/vf_clipfrac"]).toBeGreaterThan(0);
     expect(Math.max(...expected.map(Math.abs))).toBeGreaterThan(1e-2);
     expect(largestDifference(firstGradients(trained), expected)).toBeLessThan(2e-6);
@@ -256,16 +272,16 @@ describe("an update of the critic", () => {
 });
 
 describe("schedules", () => {
-  it("go by iterations, smoothly within one", () => {
-    const own = config(
+  it("go by iterations, smoothly within one", async () => {
+    const own = await options(
       "actor_rollout_ref.actor.optim.lr=1",
       "actor_rollout_ref.actor.optim.warmup_style=linear",
       "actor_rollout_ref.actor.optim.lr_warmup_steps=2",
     );
     const actor = freshActor(own);
     const rates = [1, 2, 3, 10].map((step) => {
-      const options = { ...actorUpdateOptions(own, step), miniBatchRows: 1000 };
-      return updateActor(actor, made.batch, inputs, own, options).metrics["actor/lr"]!;
+      const how = { ...updateOptions(own, "actor", step), miniBatchRows: 1000 };
+      return updateActor(actor, made.batch, inputs, actorSettings(own), how).metrics["actor/lr"]!;
     });
     expect(rates).toEqual([0, 0.5, 1, 1 - 7 / 8]);
     actor.dispose();

@@ -4,17 +4,17 @@
  */
 import { describe, expect, it } from "vitest";
 import { klController } from "../../src/algorithms/index.ts";
-import { type Config, resolveConfig } from "../../src/config/index.ts";
+import { resolveConfig } from "../../src/config/index.ts";
+import { composeGroup, rewardComposer } from "../../src/rewards/index.ts";
 import {
   type Batch,
   packTrajectories,
   type Trajectory,
   type Turn,
 } from "../../src/rollout/index.ts";
-import { estimateAdvantages } from "../../src/training/advantages.ts";
-import { joinRanks, type Ranks } from "../../src/training/ranks.ts";
-import { composerOf, rewardGroups } from "../../src/training/reward.ts";
-import { largestDifference } from "./support/runs.ts";
+import { joinRanks, type Ranks, type TrainingOptions } from "../../src/training/index.ts";
+import { estimateAdvantages } from "../../src/training/loop/advantages.ts";
+import { largestDifference, optionsOf } from "./support/runs.ts";
 
 type Step = readonly [anchor: string, reward: number, valid: boolean];
 
@@ -102,16 +102,18 @@ async function estimate(
 ) {
   const { config } = resolveConfig({ overrides: [...settings, "env.validity=form"] });
   const batch = packTrajectories(trajectories, { validity: "form" });
-  const rewards = await rewardsOf(config, trajectories);
+  const options = await optionsOf(config);
+  const rewards = await rewardsOf(options, trajectories);
   return {
     batch,
-    ...estimateAdvantages(batch, { rewards, ...more }, config, fixed, ranks),
+    ...estimateAdvantages(batch, { rewards, ...more }, options.advantages, fixed, ranks),
   };
 }
 
-async function rewardsOf(config: Config, trajectories: readonly Trajectory[]) {
-  const group = { id: "g", task: trajectories[0]!.task, trajectories };
-  return (await rewardGroups(composerOf(config), [group], 50)).rewards;
+async function rewardsOf(options: TrainingOptions, trajectories: readonly Trajectory[]) {
+  const composer = rewardComposer(options.rewards);
+  const { rewards } = await composeGroup(composer, trajectories, { maximumTurns: 50 });
+  return trajectories.map((trajectory) => rewards.get(trajectory)!);
 }
 
 /** The advantage of each segment, which must be the same on all its tokens and 0 elsewhere. */
@@ -190,7 +192,7 @@ describe("several processes", () => {
       ...alone,
       rank,
       size: parts.length,
-      leads: rank === 0,
+      isFirst: rank === 0,
       gather: <Value>(own: Value) => {
         const isBatch = typeof own === "object" && own !== null && "rows" in own;
         return (isBatch && "rewards" in own ? parts : parts.map(() => own)) as Value[];

@@ -19,11 +19,17 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readMetrics } from "../../src/monitoring/index.ts";
 import { saveCheckpoint } from "../../src/training/checkpoint/checkpoint.ts";
-import { CheckpointError, checkpointSteps, train } from "../../src/training/index.ts";
-import { takeLock } from "../../src/training/run-lock.ts";
+import { CheckpointError, checkpointSteps } from "../../src/training/index.ts";
+import { takeLock } from "../../src/training/run/lock.ts";
 import { temporaryFolder } from "../rollout/support.ts";
 import { resultsOf, startScript } from "./support/processes.ts";
-import { tinyConfig, tinySettings, warmTinyFolder } from "./support/runs.ts";
+import {
+  optionsOf,
+  tinyConfig,
+  tinySettings,
+  trainConfig,
+  warmTinyFolder,
+} from "./support/runs.ts";
 
 const parent = temporaryFolder();
 let warm: string;
@@ -32,7 +38,7 @@ let original: string;
 
 const OWN = ["algorithm.adv_estimator=gae", "env.rollout.n=2", "trainer.save_freq=1"];
 const run = (folder: string, ...own: string[]) =>
-  train({
+  trainConfig({
     config: tinyConfig(warm, folder, [
       ...OWN,
       "trainer.total_epochs=4",
@@ -61,14 +67,14 @@ describe("what is saved", () => {
     const folder = copy();
     const again = join(parent, "again");
     // A run that only validates loads everything and changes nothing.
-    const { createWorkers } = await import("../../src/training/workers.ts");
+    const { createWorkers } = await import("../../src/training/workers/workers.ts");
     const { loadOptimizers, openCheckpointState, resumeFolders } = await import(
       "../../src/training/checkpoint/checkpoint.ts"
     );
     const { joinRanks } = await import("../../src/training/index.ts");
     const source = checkpoint(folder, 4);
     const workers = createWorkers(
-      tinyConfig(warm, folder, OWN),
+      await optionsOf(tinyConfig(warm, folder, OWN)),
       joinRanks(),
       resumeFolders(source),
     );
@@ -169,7 +175,10 @@ describe("what is kept", () => {
     const half = join(folder, "checkpoints", ".new-123-step-000005");
     mkdirSync(half);
     writeFileSync(join(half, "state.json"), "{}");
+    // Whoever only looks leaves it: it may be under way. Whoever goes on with the run clears it away.
     expect(checkpointSteps(folder)).toEqual([1, 2, 3, 4]);
+    expect(existsSync(half)).toBe(true);
+    await run(folder);
     expect(existsSync(half)).toBe(false);
   });
 
@@ -261,20 +270,20 @@ describe("where it cannot be written", () => {
 describe("two processes in one folder", () => {
   it("the second is refused; a lock whose process is gone is taken over", async () => {
     const folder = copy();
-    const release = takeLock(folder);
+    const lock = takeLock(folder);
     await expect(run(folder)).rejects.toThrow(
       new RegExp(`process ${process.pid} is training in this folder`),
     );
-    release();
+    lock.release();
     const gone = spawnSync(process.execPath, ["-e", ""]);
-    const lock = join(folder, "run.lock");
-    writeFileSync(lock, JSON.stringify({ pid: gone.pid, started: "1" }));
+    const file = join(folder, "run.lock");
+    writeFileSync(file, JSON.stringify({ pid: gone.pid, started: "1" }));
     expect((await run(folder)).resumedFrom).toBe(4);
     // This very number, given to another process since.
-    writeFileSync(lock, JSON.stringify({ pid: process.pid, started: "1" }));
+    writeFileSync(file, JSON.stringify({ pid: process.pid, started: "1" }));
     expect((await run(folder)).resumedFrom).toBe(4);
-    writeFileSync(lock, "");
+    writeFileSync(file, "");
     expect((await run(folder)).resumedFrom).toBe(4);
-    expect(existsSync(lock)).toBe(false);
+    expect(existsSync(file)).toBe(false);
   });
 });

@@ -9,14 +9,21 @@ import { registerWorld } from "../../src/environments/index.ts";
 import { readMetrics } from "../../src/monitoring/index.ts";
 import { rewardFunction } from "../../src/rewards/index.ts";
 import { noGrad, tidy } from "../../src/torch/index.ts";
-import { updateActor } from "../../src/training/actor.ts";
-import { createGuards } from "../../src/training/guards.ts";
-import { checkpointSteps, train } from "../../src/training/index.ts";
-import { createLossScale } from "../../src/training/loss-scale.ts";
-import { actorUpdateOptions } from "../../src/training/update-options.ts";
+import { checkpointSteps } from "../../src/training/index.ts";
+import { createGuards } from "../../src/training/loop/guards.ts";
+import { actorSettings, updateActor } from "../../src/training/workers/actor.ts";
+import { createLossScale } from "../../src/training/workers/loss-scale.ts";
+import { updateOptions } from "../../src/training/workers/optimize.ts";
 import { temporaryFolder } from "../rollout/support.ts";
 import lights from "./support/lights.ts";
-import { setUp, tinyConfig, warmTinyFolder, weightsOf } from "./support/runs.ts";
+import {
+  optionsOf,
+  setUp,
+  tinyConfig,
+  trainConfig,
+  warmTinyFolder,
+  weightsOf,
+} from "./support/runs.ts";
 
 const parent = temporaryFolder();
 let warm: string;
@@ -31,13 +38,13 @@ const newRun = () => join(parent, `run-${runs++}`);
 describe("updates that are not finite", () => {
   it("are skipped, name their episodes, and leave the weights alone", async () => {
     const config = tinyConfig(warm, newRun(), ["actor_rollout_ref.actor.ppo_mini_batch_size=3"]);
-    const { workers, batch } = await setUp(config);
+    const { workers, batch, options: run } = await setUp(config);
     const bad = 4;
     const advantages = batch.logprobs.map((_, i) => (batch.rows.mask[i] ? 0.5 : 0));
     const place = batch.segments.start[batch.segments.row.indexOf(bad)]!;
     advantages[place] = Number.NaN;
-    const options = { ...actorUpdateOptions(config, 1), shuffle: false };
-    const result = updateActor(workers.actor, batch, { advantages }, config, options);
+    const options = { ...updateOptions(run, "actor", 1), shuffle: false };
+    const result = updateActor(workers.actor, batch, { advantages }, actorSettings(run), options);
     const { id } = batch.trajectories[batch.trajectoryOf[bad]!]!;
     expect(result.skipped).toHaveLength(1);
     expect(result.skipped[0]).toMatchObject({ episodes: [id], isOverflow: false });
@@ -48,39 +55,39 @@ describe("updates that are not finite", () => {
 
     // Weights that are not numbers: nothing is updated, and a guard says who.
     noGrad(() => tidy(() => workers.actor.model.parameters.get("model.norm.weight")!.fill_(NaN)));
-    const broken = updateActor(workers.actor, batch, { advantages }, config, options);
+    const broken = updateActor(workers.actor, batch, { advantages }, actorSettings(run), options);
     expect([broken.updates, broken.skipped.length]).toEqual([0, 3]);
-    const guards = createGuards(config);
+    const guards = createGuards(run.guards);
     const said = guards.alarms("actor", broken);
     expect(said[0]).toMatch(/an update of the actor was skipped: .*\(episodes? .*1:train/);
-    expect(guards.stop(2, {}, 0)).toBeUndefined();
+    expect(guards.stop(2, undefined, 0)).toBeUndefined();
     guards.alarms("actor", broken);
-    expect(guards.stop(2, {}, 0)).toMatchObject({
+    expect(guards.stop(2, undefined, 0)).toMatchObject({
       failed: true,
       reason: expect.stringMatching(/^6 updates of the actor in a row were not finite/),
     });
     guards.alarms("actor", result);
-    expect(guards.stop(2, {}, 0)).toBeUndefined();
+    expect(guards.stop(2, undefined, 0)).toBeUndefined();
     await workers.dispose();
   });
 
-  it("a critic's stop the run, too, whatever the actor does", () => {
-    const guards = createGuards(resolveConfig().config);
+  it("a critic's stop the run, too, whatever the actor does", async () => {
+    const guards = createGuards((await optionsOf(resolveConfig().config)).guards);
     const bad = { reason: "the loss is NaN", episodes: [], isOverflow: false };
     const good = { metrics: {}, updates: 1, skipped: [] };
     for (let i = 0; i < 5; i++) {
       guards.alarms("critic", { metrics: {}, updates: 0, skipped: [bad] });
       guards.alarms("actor", good);
     }
-    expect(guards.stop(2, {}, 0)?.reason).toMatch(/5 updates of the critic/);
+    expect(guards.stop(2, undefined, 0)?.reason).toMatch(/5 updates of the critic/);
   });
 
-  it("the overflows by which float16 finds its scale do not", () => {
-    const guards = createGuards(resolveConfig().config);
+  it("the overflows by which float16 finds its scale do not", async () => {
+    const guards = createGuards((await optionsOf(resolveConfig().config)).guards);
     const overflow = { reason: "the gradient's norm is Infinity", episodes: [], isOverflow: true };
     for (let i = 0; i < 9; i++)
       expect(guards.alarms("actor", { metrics: {}, updates: 0, skipped: [overflow] })).toEqual([]);
-    expect(guards.stop(2, {}, 0)).toBeUndefined();
+    expect(guards.stop(2, undefined, 0)).toBeUndefined();
     const scale = createLossScale(true);
     for (let i = 0; i < 20; i++) scale.failed();
     expect(scale.value).toBe(1);
@@ -98,7 +105,7 @@ describe("alarms and early ends", () => {
     const run = newRun();
     const said: string[] = [];
     const config = tinyConfig(warm, run, ["trainer.total_epochs=3", ...own]);
-    const result = await train({ config, say: (text) => said.push(text) });
+    const result = await trainConfig({ config, say: (text) => said.push(text) });
     return { run, result, said };
   }
 
@@ -141,8 +148,8 @@ describe("alarms and early ends", () => {
     const run = newRun();
     const begun = performance.now();
     const config = (...own: string[]) => tinyConfig(warm, run, ["trainer.total_epochs=4", ...own]);
-    await train({ config: config("trainer.max_minutes=0.00001") });
-    const { state } = await train({ config: config() });
+    await trainConfig({ config: config("trainer.max_minutes=0.00001") });
+    const { state } = await trainConfig({ config: config() });
     expect(state.step).toBe(4);
     expect(state.minutes).toBeLessThan((performance.now() - begun) / 60_000);
   });
@@ -153,17 +160,15 @@ describe("alarms and early ends", () => {
       const stopping = new AbortController();
       if (when === "before") stopping.abort();
       const config = tinyConfig(warm, run, ["trainer.total_epochs=4", "trainer.save_freq=-1"]);
-      const { interrupted, state } = await train({
-        config,
-        signal: stopping.signal,
-        ...(when === "in" && {
-          rewards: [
-            rewardFunction("nothing", 0, () => {
-              stopping.abort();
-              return 0;
-            }),
-          ],
+      const rewards = [
+        rewardFunction("nothing", 0, () => {
+          if (when === "in") stopping.abort();
+          return 0;
         }),
+      ];
+      const { interrupted, state } = await trainConfig({
+        ...{ config, rewards },
+        signal: stopping.signal,
         loggers: [
           { log: () => (when === "while saving" ? stopping.abort() : undefined), close() {} },
         ],
@@ -172,7 +177,7 @@ describe("alarms and early ends", () => {
       const step = { before: 0, in: 1, "while saving": 2 }[when];
       expect(state.step, when).toBe(step);
       expect(checkpointSteps(run), when).toEqual(step === 0 ? [] : [step]);
-      const after = await train({ config });
+      const after = await trainConfig({ config, rewards });
       expect(after).toMatchObject({ resumedFrom: step, state: { step: 4 } });
     }
   });
@@ -215,7 +220,7 @@ describe("worlds that fail", () => {
       "trainer.total_epochs=2",
       "trainer.test_freq=1",
     ]);
-    const result = await train({
+    const result = await trainConfig({
       config,
       say: (text) => said.push(text),
       loggers: [{ log: onIteration, close() {} }],

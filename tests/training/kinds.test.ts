@@ -6,17 +6,24 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openPlayer } from "../../src/evaluation/index.ts";
+import { folderPlayer } from "../../src/assembly/index.ts";
 import { loadModel } from "../../src/models/index.ts";
 import { readMetrics } from "../../src/monitoring/index.ts";
 import { readTrajectories } from "../../src/rollout/index.ts";
 import { autocast } from "../../src/torch/index.ts";
-import { batchLogprobs, updateActor } from "../../src/training/actor.ts";
-import { train } from "../../src/training/index.ts";
-import { actorUpdateOptions } from "../../src/training/update-options.ts";
+import { actorSettings, batchLogprobs, updateActor } from "../../src/training/workers/actor.ts";
+import { updateOptions } from "../../src/training/workers/optimize.ts";
 import { temporaryFolder } from "../rollout/support.ts";
 import { resultsOf } from "./support/processes.ts";
-import { largestDifference, setUp, tinyConfig, warmTinyFolder, weightsOf } from "./support/runs.ts";
+import {
+  largestDifference,
+  optionsOf,
+  setUp,
+  tinyConfig,
+  trainConfig,
+  warmTinyFolder,
+  weightsOf,
+} from "./support/runs.ts";
 
 const parent = temporaryFolder();
 let warm: string;
@@ -30,7 +37,7 @@ async function trained(...own: string[]) {
   const run = join(parent, `run-${runs++}`);
   const said: string[] = [];
   const config = tinyConfig(warm, run, ["trainer.total_epochs=2", ...own]);
-  const result = await train({ config, say: (text) => said.push(text) });
+  const result = await trainConfig({ config, say: (text) => said.push(text) });
   const metrics = readMetrics(join(run, "metrics.jsonl")).map((line) => line.metrics);
   return { run, config, result, metrics, said };
 }
@@ -45,7 +52,7 @@ describe("LoRA", () => {
 
   it("trains the adapter alone; the base is the reference, and stays as it was", async () => {
     const made = await setUp(tinyConfig(warm, join(parent, "x"), LORA));
-    const { workers, batch, config } = made;
+    const { workers, batch, options } = made;
     const base = weightsOf({ ...workers.lora!.base, trainable: workers.lora!.base.parameters });
     const settings = { temperature: 1, tokensPerPass: 8192, autocast: "none" } as const;
     const plain = loadModel(warm);
@@ -53,7 +60,13 @@ describe("LoRA", () => {
     plain.dispose();
     const advantages = batch.logprobs.map((_, i) => (i % 2 ? 1 : -1));
     const inputs = { advantages, referenceLogprobs: reference };
-    updateActor(workers.actor, batch, inputs, config, actorUpdateOptions(config, 1));
+    updateActor(
+      workers.actor,
+      batch,
+      inputs,
+      actorSettings(options),
+      updateOptions(options, "actor", 1),
+    );
     const moved = batchLogprobs(workers.lora!, batch, settings);
     expect(largestDifference(moved, reference)).toBeGreaterThan(1e-3);
     expect(largestDifference(batchLogprobs(workers.lora!.base, batch, settings), reference)).toBe(
@@ -71,12 +84,12 @@ describe("LoRA", () => {
     expect(metrics[1]!["training/rollout_logprob_diff_max"]).toBeLessThan(1e-4);
     expect(metrics[1]!["actor/kl_loss"]).toBeGreaterThan(0);
     expect(result.model).toBe(join(run, "policy"));
-    const player = openPlayer(config, result.model!);
+    const player = folderPlayer(result.model!, (await optionsOf(config)).play);
     const exported = player.model;
     expect(exported.adapter).toBe(null);
     expect(existsSync(join(result.model!, "openmanus-rl.json"))).toBe(true);
     await player.close();
-    const again = await train({
+    const again = await trainConfig({
       config: tinyConfig(warm, run, [...LORA, "trainer.save_freq=1", "trainer.total_epochs=3"]),
     });
     expect([again.resumedFrom, again.state.step]).toEqual([2, 3]);
@@ -137,7 +150,7 @@ it("weights and moments in files: the same run, and no file is left", async () =
   let mapped = 0;
   const run = join(parent, "offloaded");
   const config = tinyConfig(warm, run, ["trainer.total_epochs=2", ...own, ...offload]);
-  await train({
+  await trainConfig({
     config,
     loggers: [
       {
@@ -160,9 +173,7 @@ it.skipIf(canHalf())(
   async () => {
     const run = join(parent, "half");
     const config = tinyConfig(warm, run, ["actor_rollout_ref.actor.autocast=float16"]);
-    await expect(train({ config })).rejects.toThrow(
-      /actor_rollout_ref.actor.autocast=float16 .* bfloat16/,
-    );
+    await expect(trainConfig({ config })).rejects.toThrow(/autocast=float16 .* bfloat16/);
     expect(existsSync(run)).toBe(false);
   },
 );

@@ -7,9 +7,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Config } from "../../src/config/index.ts";
 import { seededRandom } from "../../src/environments/index.ts";
 import { type RewardComponent, rewardFunction } from "../../src/rewards/index.ts";
-import { train } from "../../src/training/index.ts";
 import { temporaryFolder } from "../rollout/support.ts";
 import { mazeConfig, warmWalker } from "./support/maze.ts";
+import { trainConfig } from "./support/runs.ts";
 
 const parent = temporaryFolder();
 
@@ -22,10 +22,10 @@ const shuffled: RewardComponent = rewardFunction("shuffled", 1, ({ trajectory, g
 /** Success on validation tasks, before and after, in points. */
 async function learned(config: Config, rewards: readonly RewardComponent[] = []) {
   const rates: number[] = [];
-  await train({
+  await trainConfig({
     config,
     rewards,
-    onValidation: (_, { metrics }) => rates.push(100 * metrics["val/success_rate"]!),
+    onValidation: (_, { successRate }) => rates.push(100 * successRate!),
   });
   return { before: rates[0]!, after: rates.at(-1)! };
 }

@@ -45,6 +45,9 @@ export interface MemoryOptions {
   readonly folder?: string;
 }
 
+/** A history of one's own: a new one for every episode. */
+export type MakeHistory = (episode: string) => History;
+
 export type HistoryOptions = WindowOptions | SummaryOptions | MemoryOptions;
 
 /** As the documents write a step of the past. */

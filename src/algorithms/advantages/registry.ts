@@ -31,6 +31,8 @@ export interface Needs {
 }
 
 export interface AdvantageEstimator {
+  /** For one of one's own: what reports and metrics call it. */
+  name?: string;
   /** For people who choose one. */
   summary: string;
   needs: Needs;

@@ -70,6 +70,8 @@ export interface TokenLosses {
 }
 
 export interface PolicyLossKind {
+  /** For one of one's own: what messages call it. */
+  name?: string;
   /** Set where the paper fixes how tokens are put together; the input's aggregation is then ignored. */
   aggregation?: AggregationMode;
   tokenLosses(terms: PolicyTerms, options: PolicyLossOptions): TokenLosses;

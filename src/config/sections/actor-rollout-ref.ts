@@ -2,11 +2,13 @@
  * @file `actor_rollout_ref.*`: the policy's model, its update, its generation, its reference.
  */
 import { z } from "zod";
-import { AGGREGATION_MODES, policyLosses } from "../../algorithms/index.ts";
+import { AGGREGATION_MODES } from "../../algorithms/index.ts";
+import { LOSS_NAMES } from "../names.ts";
 import {
   count,
   countOrZero,
   inert,
+  named,
   notNegative,
   positive,
   section,
@@ -47,8 +49,6 @@ const logprobBatches = {
     "Tokens of one pass when only log-probabilities are computed; the actor's number unless said.",
   ),
 };
-
-const lossModes = Object.keys(policyLosses) as [string, ...string[]];
 
 export const model = section({
   path: setting(
@@ -100,7 +100,15 @@ const actor = section({
   ),
   clip_ratio_c: setting(z.number().gt(1).default(3), "The dual clip's bound."),
   policy_loss: section({
-    loss_mode: setting(z.enum(lossModes).default("vanilla"), "The policy loss."),
+    loss_mode: setting(
+      named(LOSS_NAMES).default("vanilla"),
+      "The policy loss; a file of one's own exports one.",
+    ),
+    clip_cov_ratio: setting(share.default(0.0002), "clip_cov: share of tokens cut out."),
+    clip_cov_lb: setting(z.number().default(1), "clip_cov: only covariances above this."),
+    clip_cov_ub: setting(z.number().default(5), "clip_cov: only covariances below this."),
+    kl_cov_ratio: setting(share.default(0.0002), "kl_cov: share of tokens held back."),
+    ppo_kl_coef: setting(notNegative.default(1), "kl_cov: how strongly."),
   }),
   loss_agg_mode: setting(
     z.enum(AGGREGATION_MODES).default("token-mean"),
@@ -122,6 +130,10 @@ const actor = section({
     "Whether a step whose action is invalid is penalised.",
   ),
   invalid_action_penalty_coef: setting(notNegative.default(0.1), "By how much."),
+  calculate_sum_pi_squared: setting(
+    z.boolean().default(false),
+    "Whether the gradient's signal and noise are estimated (variance_proxy/ in the metrics).",
+  ),
   autocast: setting(
     z.enum(["none", "bfloat16", "float16"]).default("none"),
     "Mixed precision: matrix products in the lower precision; float16 with loss scaling.",

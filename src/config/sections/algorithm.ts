@@ -2,21 +2,20 @@
  * @file `algorithm.*`: advantages, KL in the reward, group filtering, mismatch correction.
  */
 import { z } from "zod";
-import { type AdvantageEstimatorName, advantageEstimators } from "../../algorithms/index.ts";
+import { REJECTION_OPTIONS } from "../../algorithms/index.ts";
 import { ALLOCATIONS } from "../../rewards/index.ts";
-import { count, notNegative, positive, section, setting, share } from "../setting.ts";
-
-const estimators = Object.keys(advantageEstimators) as [
-  AdvantageEstimatorName,
-  ...AdvantageEstimatorName[],
-];
+import { ESTIMATOR_NAMES } from "../names.ts";
+import { count, named, notNegative, positive, section, setting, share } from "../setting.ts";
 
 const klKinds = ["kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3"] as const;
 /** The estimators of KL, each also with "+": that value, with the gradient of k2. */
 export const klEstimator = z.enum(klKinds.flatMap((kind) => [kind, `${kind}+`] as const));
 
 export const algorithm = section({
-  adv_estimator: setting(z.enum(estimators).default("gigpo"), "How advantages are estimated."),
+  adv_estimator: setting(
+    named(ESTIMATOR_NAMES).default("gigpo"),
+    "How advantages are estimated; a file of one's own exports an estimator.",
+  ),
   gamma: setting(
     share.optional(),
     "Discount, per token (gae, reinforce_plus_plus) or per step (gigpo, hgpo). Unless said: 0.95 for gigpo and hgpo, 1 for the others.",
@@ -77,6 +76,17 @@ export const algorithm = section({
     ),
     base_group: setting(z.boolean().default(false), "Whether whole episodes are compared, too."),
   }),
+  use_pf_ppo: setting(
+    z.boolean().default(false),
+    "PF-PPO: rows are drawn again by their scores before they are learned from.",
+  ),
+  pf_ppo: section({
+    reweight_method: setting(
+      z.enum(["pow", "max_min", "max_random"]).default("pow"),
+      "How a row's weight follows from its score.",
+    ),
+    weight_pow: setting(positive.default(2), "The exponent of pow."),
+  }),
   filter_groups: section({
     enable: setting(
       z.boolean().default(false),
@@ -94,6 +104,14 @@ export const algorithm = section({
       "Importance weights between the rollout's and the trainer's log-probabilities.",
     ),
     rollout_is_threshold: setting(positive.default(2), "The largest weight."),
+    rollout_rs: setting(
+      z.string().nullable().default(null),
+      `Rejection: tokens (token_…) or whole rows (seq_…) on which the two disagree too much are not trained on; a list by commas of ${REJECTION_OPTIONS.join(", ")}.`,
+    ),
+    rollout_rs_threshold: setting(
+      z.union([z.string(), positive]).default(2),
+      'The bounds of each, by commas or one for all: for k1 a ratio or two ("0.5_2"), for k2 and k3 the largest value.',
+    ),
     bypass_mode: setting(
       z.boolean().default(false),
       "Whether updates start from the log-probabilities that the rollout recorded, in place of computing them again: here they are the same to rounding, which some rows are still checked for. Saves a forward pass over the batch.",

@@ -3,7 +3,8 @@
  */
 import { z } from "zod";
 import { FORMAT_NAMES } from "../../agents/index.ts";
-import { count, countOrZero, inert, positive, section, setting } from "../setting.ts";
+import { HISTORY_NAMES, PROMPT_NAMES } from "../names.ts";
+import { count, countOrZero, inert, named, positive, section, setting } from "../setting.ts";
 
 export const env = section({
   env_name: setting(
@@ -52,26 +53,30 @@ export const env = section({
     ),
   }),
   format: setting(
-    z.string().default("action"),
-    `How the agent answers: ${FORMAT_NAMES.join(", ")}.`,
+    named(FORMAT_NAMES).default("action"),
+    "How the agent answers; a file of one's own exports a format (defineFormat).",
   ),
   context: setting(
     z.enum(["conversation", "steps"]).default("conversation"),
     "One growing conversation per episode, or a prompt of its own for every turn (as verl-agent trains).",
   ),
   prompts: setting(
-    z.enum(["full", "bare", "reminding"]).default("full"),
-    "full: the agent is told what world it is in and how to answer; bare: only the world's own text, for models that have learned the form; reminding: the same, and the task again in every turn.",
+    named(PROMPT_NAMES).default("full"),
+    "full: the agent is told what world it is in and how to answer; bare: only the world's own text, for models that have learned the form; reminding: the same, and the task again in every turn. A file of one's own exports prompts (some of system, turn, step, unreadable).",
   ),
   show_admissible: setting(
     z.boolean().default(true),
     "Whether prompts list the admissible actions.",
   ),
   history: setting(
-    z.enum(["window", "summary", "memory"]).default("window"),
-    "What a prompt tells of the past, in the context steps.",
+    named(HISTORY_NAMES).default("window"),
+    "What a prompt tells of the past, in the context steps. A file of one's own exports a function that makes a history.",
   ),
   history_length: setting(countOrZero.default(2), "Past steps that it has word for word."),
+  tools: setting(
+    z.array(z.string()).default([]),
+    'Tools of the agent\'s own, beside what its world offers, for the format "tools": calculator, search, javascript, or files that export tools.',
+  ),
   validity: setting(
     z.enum(["form", "admissible", "both"]).default("both"),
     "What makes an action invalid: the reply's form, or that the world does not know it.",

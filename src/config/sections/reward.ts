@@ -2,7 +2,7 @@
  * @file `reward.*`: the components of the reward and their weights. A weight of 0 leaves a component out.
  */
 import { z } from "zod";
-import { count, countOrZero, inert, section, setting } from "../setting.ts";
+import { count, countOrZero, inert, positive, section, setting } from "../setting.ts";
 
 const weight = (value = 0) => z.number().default(value);
 
@@ -39,6 +39,10 @@ export const reward = section({
   judge_model: setting(z.string().default("gpt-4o-mini"), "Its model."),
   judge_api_key: setting(z.string().optional(), "Its key; OPENAI_API_KEY unless said."),
   judge_rubric: setting(z.string().optional(), "What it is to judge."),
+  files: setting(
+    z.array(z.string()).default([]),
+    "Files of one's own, each with one reward component or several (rewardFunction).",
+  ),
 });
 
 /** verl's section of the same purpose: only its switch matters, and only when off. */
@@ -47,5 +51,14 @@ export const rewardModel = section({
     z.literal(false).default(false),
     "A reward model of its own is not offered; reward.judge and reward functions are.",
   ),
+  overlong_buffer: section({
+    enable: setting(
+      z.boolean().default(false),
+      "DAPO's soft punishment: a reply that comes near data.max_response_length loses reward, gradually.",
+    ),
+    len: setting(count.default(128), "How near: the last so many tokens."),
+    penalty_factor: setting(positive.default(1), "What a reply of the full length loses."),
+    log: inert(z.boolean().default(false), "the component is in the metrics and the breakdown"),
+  }),
   reward_manager: inert(z.string().default("episode"), "rewards are composed by reward.*"),
 });

@@ -40,7 +40,7 @@ export const trainer = section({
   max_critic_ckpt_to_keep: inert(z.unknown().optional(), "actor and critic are saved together"),
   logger: setting(
     z.union([z.string(), z.array(z.string())]).default(["console"]),
-    "console, tensorboard; metrics.jsonl and the report are always written. (wandb and others: accepted, not offered.)",
+    "console, tensorboard, mlflow (MLFLOW_TRACKING_URI), or files of one's own that export a logger; metrics.jsonl and the report are always written. (wandb and others: accepted, not offered.)",
   ),
   logprob_tolerance: setting(
     positive.default(1e-3),
@@ -80,7 +80,7 @@ export const trainer = section({
   ),
   n_gpus_per_node: inert(
     countOrZero.default(0),
-    "this machine has no GPU that the libtorch in use can reach",
+    "one process has one device (trainer.device); start one process per GPU with torchrun's variables",
   ),
   nnodes: inert(
     count.default(1),

@@ -1,6 +1,8 @@
 /**
  * @file One episode of a question with tools behind the interface of all worlds.
  */
+
+import { nearest } from "../../spelling/index.ts";
 import {
   type Environment,
   EnvironmentError,
@@ -9,7 +11,6 @@ import {
   type StepResult,
   type Task,
 } from "../environment.ts";
-import { nearest } from "../nearest.ts";
 import { ANSWER, readAction } from "./action.ts";
 import { isExactly } from "./scoring/exact.ts";
 import type { Judge } from "./scoring/judge.ts";

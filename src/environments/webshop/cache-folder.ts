@@ -2,8 +2,8 @@
  * @file Where what was made once is kept between runs: the option, else the user's cache folder.
  */
 import { createHash } from "node:crypto";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { userCache } from "../../setup/index.ts";
 
 /** A shop of fewer products is indexed faster than a file is worth. */
 const WORTH_KEEPING = 20_000;
@@ -13,8 +13,7 @@ export function cacheFolder(option: string | undefined, products: number): strin
   if (option === "off") return undefined;
   if (option !== undefined) return option;
   if (products < WORTH_KEEPING) return undefined;
-  const base = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-  return join(base, "openmanus-rl", "webshop");
+  return join(userCache(), "webshop");
 }
 
 /** A file's name that depends on what it holds and what that was made from. */

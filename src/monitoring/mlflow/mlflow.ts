@@ -7,7 +7,7 @@
  * with the same MLflow run: steps that the server has are left out, so that it does no harm to log them again.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import type { MetricsLogger } from "../log.ts";
+import type { MetricsLogger, RunEnd } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { mlflowAddress } from "./address.ts";
 import { MlflowError, MOST_METRICS, mlflowClient } from "./client.ts";
@@ -45,7 +45,7 @@ export interface MlflowOptions {
 
 export interface MlflowLogger extends MetricsLogger {
   /** As what the run ends when it is closed. Default: finished. */
-  endAs(status: "finished" | "failed" | "killed"): void;
+  endAs(status: RunEnd): void;
   /** Everything that was logged has been sent, or was given up; after close() the run's end, too. */
   flush(): Promise<void>;
 }

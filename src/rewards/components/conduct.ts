@@ -65,9 +65,9 @@ export function repetition(weight = 0.1): RewardComponent {
   return rewardFunction("repetition", weight, ({ trajectory }) => {
     const done = new Set<string>();
     return trajectory.turns.map(({ anchor, action, reply }) => {
-      const deed = JSON.stringify([anchor, action ?? reply.text]);
-      if (done.has(deed)) return -1;
-      done.add(deed);
+      const repeated = JSON.stringify([anchor, action ?? reply.text]);
+      if (done.has(repeated)) return -1;
+      done.add(repeated);
       return 0;
     });
   });
@@ -111,15 +111,17 @@ export function consistency(weight = 0.1): RewardComponent {
 
 /** −(log p − log p_reference) per sampled token, on average: how far the policy has gone. */
 export function klPenalty(weight = 0.01): RewardComponent {
-  return rewardFunction("kl", weight, ({ trajectory, kl }) => {
-    if (kl === undefined)
-      throw new Error(
-        "there is no KL to the reference policy for this episode; the trainer computes it when a " +
-          "reference model is configured",
-      );
-    const tokens = trajectory.turns.reduce((sum, { reply }) => sum + reply.ids.length, 0);
-    return tokens === 0 ? 0 : -kl / tokens;
-  });
+  return {
+    name: "kl",
+    weight,
+    needsKl: true,
+    compute({ trajectory, kl }) {
+      if (kl === undefined)
+        throw new Error("there is no KL to the reference policy for this episode");
+      const tokens = trajectory.turns.reduce((sum, { reply }) => sum + reply.ids.length, 0);
+      return tokens === 0 ? 0 : -kl / tokens;
+    },
+  };
 }
 
 /** The field in which the formats state what is to be done. */

@@ -7,7 +7,7 @@
 import { chosenAction, type ReplyFormat } from "../../agents/index.ts";
 import { type Expert, seededRandom } from "../../environments/index.ts";
 import type { Policy } from "./policy.ts";
-import { expertReply, fewWords } from "./scripted.ts";
+import { expertReply, minimalWords } from "./scripted.ts";
 
 export interface CorrectedPolicyOptions {
   readonly student: Policy;
@@ -22,7 +22,7 @@ export interface CorrectedPolicyOptions {
 export function correctedPolicy(options: CorrectedPolicyOptions): Policy {
   const { student, format, share, seed } = options;
   const { chat } = student;
-  const words = fewWords(format);
+  const words = minimalWords(format);
   const experts = new Map<string, Expert>();
   return {
     ...student,

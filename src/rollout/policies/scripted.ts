@@ -26,18 +26,18 @@ export interface ScriptedPolicyOptions {
   /** Default: the expert's thought, or the shortest words that make the reply well-formed. */
   readonly words?: ExpertWords;
   /**
-   * The share of turns in which it slips: does what is not admissible there, where the world knows,
-   * and goes on. A model that only saw experts has never seen its own mistakes, and does not know how
-   * to go on from one. (What is learned from such an episode are the other turns.) `again`: how likely it
-   * tries the same once more, each time: models go in circles, and have to learn to leave them. Default 0.
+   * The share of turns in which it makes a mistake: does what is not admissible there, where the world
+   * knows, and goes on. A model that only saw experts has never seen its own mistakes, and does not know
+   * how to go on from one. (What is learned from such an episode are the other turns.) `repeat`: how likely
+   * it tries the same once more, each time: models go in circles, and have to learn to leave them.
    */
-  readonly slips?: { readonly share: number; readonly seed: number; readonly again?: number };
+  readonly mistakes?: { readonly share: number; readonly seed: number; readonly repeat?: number };
   /**
-   * The share of turns in which it wanders: does something admissible at random, of which `allows` says
-   * whether it does no harm. Episodes of a wanderer teach what can be done, and leave how to do it
-   * well to be learned. Only for experts that can go on from there (`Expert.acted`).
+   * The share of turns in which it does something admissible at random, of which `allows` says whether it
+   * does no harm. Such episodes teach what can be done, and leave how to do it well to be learned. Only
+   * for experts that can go on from there (`Expert.acted`).
    */
-  readonly wanders?: {
+  readonly randomActions?: {
     readonly share: number;
     readonly seed: number;
     readonly allows: (action: string) => boolean;
@@ -46,12 +46,12 @@ export interface ScriptedPolicyOptions {
 
 export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
   const { chat, format, contextLength = Number.MAX_SAFE_INTEGER } = options;
-  const words = options.words ?? fewWords(format);
+  const words = options.words ?? minimalWords(format);
   const experts = new Map<string, Expert>();
-  const slip = options.slips && slips(options.slips);
-  const wander = options.wanders && wanders(options.wanders);
-  /** What an expert wanted to do when it slipped, and what it did. */
-  const slipped = new Map<string, { wanted: string; mistake: string }>();
+  const mistaken = options.mistakes && mistakes(options.mistakes);
+  const randomly = options.randomActions && randomActions(options.randomActions);
+  /** What an expert wanted to do when it made a mistake, and what it did. */
+  const interrupted = new Map<string, { wanted: string; mistake: string }>();
   return {
     chat,
     contextLength,
@@ -60,17 +60,19 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
     async reply({ episode, turn, observation, maximumTokens, signal }) {
       if (turn === 0) experts.set(episode, options.expert(episode));
       const expert = experts.get(episode)!;
-      const before = slipped.get(episode);
-      slipped.delete(episode);
+      const before = interrupted.get(episode);
+      interrupted.delete(episode);
       let action = before?.wanted ?? expert.act(observation);
-      const whim = before || !expert.acted ? undefined : wander?.(observation);
-      if (whim !== undefined) {
-        expert.acted!(whim);
-        action = whim;
+      const random = before || !expert.acted ? undefined : randomly?.(observation);
+      if (random !== undefined) {
+        expert.acted!(random);
+        action = random;
       }
-      const mistake = before ? slip?.again(before.mistake) : slip?.first(action, observation);
+      const mistake = before
+        ? mistaken?.again(before.mistake)
+        : mistaken?.first(action, observation);
       if (mistake !== undefined) {
-        slipped.set(episode, { wanted: action, mistake });
+        interrupted.set(episode, { wanted: action, mistake });
         action = mistake;
       }
       const text = format.write(action, words(observation, action, turn, expert.thought?.()));
@@ -78,7 +80,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
     },
     end(episode) {
       experts.delete(episode);
-      slipped.delete(episode);
+      interrupted.delete(episode);
     },
   };
 }
@@ -106,7 +108,11 @@ export function expertReply(
 }
 
 /** Now and then anything that can be done and does no harm. */
-function wanders({ share, seed, allows }: NonNullable<ScriptedPolicyOptions["wanders"]>) {
+function randomActions({
+  share,
+  seed,
+  allows,
+}: NonNullable<ScriptedPolicyOptions["randomActions"]>) {
   const random = seededRandom("wanders", seed);
   return ({ admissible }: Observation): string | undefined => {
     if (!admissible || !random.chance(share)) return undefined;
@@ -116,7 +122,7 @@ function wanders({ share, seed, allows }: NonNullable<ScriptedPolicyOptions["wan
 }
 
 /** Now and then an action that was right elsewhere and is not admissible here, once or more. */
-function slips({ share, seed, again = 0 }: NonNullable<ScriptedPolicyOptions["slips"]>) {
+function mistakes({ share, seed, repeat = 0 }: NonNullable<ScriptedPolicyOptions["mistakes"]>) {
   const random = seededRandom("slips", seed);
   const known: string[] = [];
   return {
@@ -126,12 +132,12 @@ function slips({ share, seed, again = 0 }: NonNullable<ScriptedPolicyOptions["sl
       const mistake = random.pick(known);
       return admissible.includes(mistake) ? undefined : mistake;
     },
-    again: (mistake: string) => (again > 0 && random.chance(again) ? mistake : undefined),
+    again: (mistake: string) => (repeat > 0 && random.chance(repeat) ? mistake : undefined),
   };
 }
 
 /** What an expert thought, where the format asks for something besides the action, or next to nothing. */
-export function fewWords(format: ReplyFormat): ExpertWords {
+export function minimalWords(format: ReplyFormat): ExpertWords {
   const others = format.fields.filter(
     ({ name, optional }) => name !== format.actionField && !optional,
   );

@@ -17,9 +17,9 @@ import type { KlController } from "../../algorithms/index.ts";
 import { openSafetensors, saveLora, saveModel, writeSafetensors } from "../../models/index.ts";
 import type { OptimizerState, Tensor } from "../../torch/index.ts";
 import { tidy } from "../../torch/index.ts";
-import type { Guards } from "../guards.ts";
-import type { TrainedModel } from "../optimize.ts";
-import type { Workers } from "../workers.ts";
+import type { Guards } from "../loop/guards.ts";
+import type { TrainedModel } from "../workers/optimize.ts";
+import type { Workers } from "../workers/workers.ts";
 import { CheckpointError, removeHalfWritten, verifyWhole, writeWhole } from "./files.ts";
 
 /** What of a run is no tensor. */
@@ -56,21 +56,24 @@ export function checkpointFolder(run: string, step: number): string {
   return join(run, "checkpoints", `step-${String(step).padStart(6, "0")}`);
 }
 
-/** `note` goes beside the policy's weights: the settings it was trained under (openmanus-rl.json). */
+/** `notes` are files that go beside the policy's weights, by name. */
 export function saveCheckpoint(
   run: string,
   workers: Workers,
   state: RunState,
-  note: Readonly<Record<string, string>> = {},
+  notes: Readonly<Record<string, string>> = {},
 ): string {
   const target = checkpointFolder(run, state.step);
   writeWhole(target, (folder) => {
     const { actor, critic, lora, modelFolder } = workers;
-    if (lora) saveLora(lora, join(folder, "actor"), { baseModel: modelFolder });
-    else
+    if (lora) {
+      saveLora(lora, join(folder, "actor"), { baseModel: modelFolder });
+      for (const [name, text] of Object.entries(notes))
+        writeFileSync(join(folder, "actor", name), text);
+    } else
       saveModel(actor.model, join(folder, "actor"), {
         tokenizerFolder: modelFolder,
-        extraFiles: note,
+        extraFiles: notes,
       });
     if (critic) saveModel(critic.model, join(folder, "critic"), { tokenizerFolder: modelFolder });
     const stored: StoredState = {
@@ -137,11 +140,15 @@ function loadOptimizer(trained: TrainedModel, path: string, stored: StoredOptimi
 export function checkpointSteps(run: string): number[] {
   const folder = join(run, "checkpoints");
   if (!existsSync(folder)) return [];
-  removeHalfWritten(folder);
   return readdirSync(folder)
     .flatMap((name) => /^step-(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number)
     .sort((a, b) => a - b);
+}
+
+/** Removes what a killed run was writing; only for whoever holds the run's folder. */
+export function removeUnfinished(run: string): void {
+  removeHalfWritten(join(run, "checkpoints"));
 }
 
 /** Removes old checkpoints: all but the last `keep` and the best. */

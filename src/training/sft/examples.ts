@@ -6,7 +6,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
-import { ConfigError } from "../../config/index.ts";
+import { OptionError } from "../../assembly/index.ts";
 import { type Chat, type ChatMessage, Conversation } from "../../models/index.ts";
 import { readTrajectories, type Trajectory } from "../../rollout/index.ts";
 
@@ -55,7 +55,7 @@ function rowsOf({ context, turns }: Trajectory, ofWorld: 0 | 1): Example[] {
 export function exampleOfChat(chat: Chat, messages: readonly ChatMessage[]): Example {
   const first = messages.findIndex(({ role }) => role === "assistant");
   if (first < 1)
-    throw new ConfigError(
+    throw new OptionError(
       "a chat must begin with a system or user message and have an assistant's",
     );
   const conversation = new Conversation(chat, messages.slice(0, first));
@@ -63,7 +63,7 @@ export function exampleOfChat(chat: Chat, messages: readonly ChatMessage[]): Exa
     conversation.replyWithText(messages[i]!.content);
     const next = messages.findIndex(({ role }, k) => k > i && role === "assistant");
     if (next < 0) break;
-    if (next === i + 1) throw new ConfigError("a chat has two assistant messages in a row");
+    if (next === i + 1) throw new OptionError("a chat has two assistant messages in a row");
     conversation.append(messages.slice(i + 1, next));
     i = next;
   }
@@ -75,7 +75,7 @@ export function exampleOfChat(chat: Chat, messages: readonly ChatMessage[]): Exa
 
 /** Reads a file of trajectories or chats (.jsonl, .jsonl.gz, .parquet), or a store's folder. */
 export async function readExamples(path: string, chat: Chat): Promise<Example[]> {
-  if (!existsSync(path)) throw new ConfigError(`${path}: there is no such file or folder`);
+  if (!existsSync(path)) throw new OptionError(`${path}: there is no such file or folder`);
   if (path.endsWith(".parquet")) {
     const rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
     return rows.map((row, i) => exampleOfRow(row, chat, `${path}, row ${i + 1}`));
@@ -97,7 +97,7 @@ function parsed(line: string, place: string): unknown {
   try {
     return JSON.parse(line);
   } catch (error) {
-    throw new ConfigError(`${place}: is no JSON (${(error as Error).message})`);
+    throw new OptionError(`${place}: is no JSON (${(error as Error).message})`);
   }
 }
 
@@ -111,19 +111,19 @@ function exampleOfRow(row: unknown, chat: Chat, place: string): Example {
   const record = (Array.isArray(row) ? { messages: row } : row) as Record<string, unknown>;
   const list = record?.messages ?? record?.conversations;
   if (!Array.isArray(list))
-    throw new ConfigError(
+    throw new OptionError(
       `${place}: expected "messages" (role, content) or "conversations" (from, value)`,
     );
   const messages = list.map((message: Record<string, unknown>) => {
     const role = ROLES[String(message.role ?? message.from)];
     const content = message.content ?? message.value;
     if (role === undefined || typeof content !== "string")
-      throw new ConfigError(`${place}: a message has no known role, or no text`);
+      throw new OptionError(`${place}: a message has no known role, or no text`);
     return { role, content };
   });
   try {
     return exampleOfChat(chat, messages);
   } catch (error) {
-    throw new ConfigError(`${place}: ${(error as Error).message}`);
+    throw new OptionError(`${place}: ${(error as Error).message}`);
   }
 }

@@ -3,15 +3,14 @@
  * learns from is in the very form in which it will act.
  */
 import { type ReplyFormat, replyFormat } from "../../agents/index.ts";
-import type { Config } from "../../config/index.ts";
-import { seededRandom, type Task } from "../../environments/index.ts";
-import { agentOf, type ConfiguredWorld, limitsOf, summarizerOf } from "../../evaluation/index.ts";
+import { agentOf, OptionError, type PlayOptions, type RunWorld } from "../../assembly/index.ts";
+import { type Expert, seededRandom, type Task } from "../../environments/index.ts";
 import type { Chat } from "../../models/index.ts";
 import {
   collect,
   correctedPolicy,
   type ExpertWords,
-  fewWords,
+  minimalWords,
   isTrainable,
   type Policy,
   scriptedPolicy,
@@ -19,23 +18,25 @@ import {
 } from "../../rollout/index.ts";
 
 export interface ExpertOptions {
-  readonly config: Config;
-  readonly world: ConfiguredWorld;
+  readonly play: PlayOptions;
+  readonly world: RunWorld;
   readonly chat: Chat;
   readonly tasks: readonly Task[];
   readonly seed: number;
   /** Tokens that fit into the model. */
   readonly contextLength: number;
-  /** The share of turns in which the expert slips; see scriptedPolicy. Default 0. */
-  readonly slips?: number;
-  /** How likely a slip is tried again. Default 0. */
-  readonly again?: number;
-  /** How much the expert wanders; see scriptedPolicy. */
-  readonly wanders?: { readonly share: number; readonly allows: (action: string) => boolean };
+  /** The share of turns in which the expert makes a mistake; see scriptedPolicy. Default 0. */
+  readonly mistakes?: number;
+  /** How likely a mistake is tried again. Default 0. */
+  readonly repeatMistakes?: number;
+  /** The share of turns in which it acts at random; see scriptedPolicy. */
+  readonly randomActions?: { readonly share: number; readonly allows: (action: string) => boolean };
   /** What the expert says besides its actions, in formats with more fields. */
   readonly words?: ExpertWords;
-  /** A model that acts in a share of turns, in place of slips and wandering; see correctedPolicy. */
+  /** A model that acts in a share of turns, in place of mistakes and random actions; see correctedPolicy. */
   readonly student?: { readonly policy: Policy; readonly share: number };
+  readonly onEpisode?: (trajectory: Trajectory) => void;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Episodes at once where a model acts, too. */
@@ -43,11 +44,14 @@ const AT_ONCE = 64;
 
 /** The episodes that the expert won; beside a model, all: what the expert said is right in any case. */
 export async function expertEpisodes(options: ExpertOptions): Promise<Trajectory[]> {
-  const { config, world, chat, tasks, seed } = options;
+  const { play, world, chat, tasks, seed } = options;
   const { expert } = world.world;
   if (!expert)
-    throw new Error(`${world.about.name} has no scripted expert; give episodes with --data FILE`);
-  const agent = agentOf(config, summarizerOf(config, undefined));
+    throw new OptionError(
+      `${world.about.name} has no scripted expert (\`expert\` of the world); give episodes of your own ` +
+        "instead (sft --data FILE, or warmStart: { data })",
+    );
+  const agent = agentOf(play.agent);
   let begun = 0;
   const policy = options.student
     ? correctedPolicy({
@@ -63,43 +67,49 @@ export async function expertEpisodes(options: ExpertOptions): Promise<Trajectory
         expert: () => expert(seed + begun++),
         contextLength: options.contextLength,
         ...(options.words && { words: options.words }),
-        ...(options.wanders && { wanders: { ...options.wanders, seed } }),
-        ...(options.slips && { slips: { share: options.slips, seed, again: options.again ?? 0 } }),
+        ...(options.randomActions && { randomActions: { ...options.randomActions, seed } }),
+        ...(options.mistakes && {
+          mistakes: { share: options.mistakes, seed, repeat: options.repeatMistakes ?? 0 },
+        }),
       });
   const { all } = await collect({
     world: world.world,
     about: world.about,
     agent,
     policy,
-    limits: limitsOf(config, world.turns),
+    limits: { ...play.limits, turns: world.turns },
     tasks,
     seed,
     // One after the other: which expert plays which task must not depend on who is first. (Beside a model
     // it follows from the episode's name.)
     concurrency: options.student ? AT_ONCE : 1,
+    ...(options.onEpisode && { onEpisode: options.onEpisode }),
+    signal: options.signal,
   });
   return options.student ? all.filter(isTrainable) : all.filter(({ won }) => won);
 }
 
-/** The words of a world, for a tokenizer to learn from: what experts see and say. */
+/**
+ * The words of a world, for a tokenizer to learn from: what its expert sees and says. In a world without an
+ * expert, what is seen by somebody who does anything that is admissible.
+ */
 export async function worldTexts(
-  { world, turns }: ConfiguredWorld,
+  { world, turns }: RunWorld,
   tasks: readonly Task[],
   seed: number,
   format: ReplyFormat = replyFormat("action"),
 ): Promise<string[]> {
-  if (!world.expert) throw new Error(`${world.name} has no scripted expert to learn words from`);
   const texts: string[] = [];
-  const words = fewWords(format);
+  const words = minimalWords(format);
   const environment = world.environment();
   for (const [i, task] of tasks.entries()) {
-    const expert = world.expert(seed + i);
+    const actor = world.expert?.(seed + i) ?? atRandom(world.name, seed + i);
     let observation = await environment.reset(task);
     texts.push(observation.text);
     for (let turn = 0; turn < turns; turn++) {
-      const action = expert.act(observation);
+      const action = actor.act(observation);
       const result = await environment.step(action);
-      texts.push(format.write(action, words(observation, action, turn, expert.thought?.())));
+      texts.push(format.write(action, words(observation, action, turn, actor.thought?.())));
       texts.push(result.observation.text);
       if (result.done) break;
       observation = result.observation;
@@ -107,4 +117,18 @@ export async function worldTexts(
   }
   await environment.close?.();
   return texts;
+}
+
+/** Does anything that is admissible. */
+function atRandom(world: string, seed: number): Expert {
+  const random = seededRandom("world texts", seed);
+  return {
+    act({ admissible }) {
+      if (admissible && admissible.length > 0) return random.pick(admissible);
+      throw new OptionError(
+        `a tokenizer cannot be learned from ${world}: it has neither a scripted expert (\`expert\`) nor ` +
+          "a list of actions (`actions`); give it one of them, or use a model with a tokenizer",
+      );
+    },
+  };
 }

@@ -4,6 +4,7 @@
  *
  *   loss = − Σ log p(token) / number of learned tokens of the mini-batch
  */
+import { OptionError } from "../../assembly/index.ts";
 import { seededRandom } from "../../environments/index.ts";
 import { type Model, tokenOutputs } from "../../models/index.ts";
 import {
@@ -16,7 +17,7 @@ import {
   schedule,
   tidy,
 } from "../../torch/index.ts";
-import { allRows, packRows, passesOf, type TokenRows } from "../tokens.ts";
+import { allRows, packRows, passesOf, type TokenRows } from "../workers/tokens.ts";
 import type { Example } from "./examples.ts";
 
 export interface SftOptions {
@@ -66,10 +67,13 @@ export async function fineTune(
   options: SftOptions,
 ): Promise<SftResult> {
   const usable = examples.filter(({ mask }) => mask.includes(1));
-  if (usable.length === 0) throw new Error("sft: there is nothing to learn from");
+  if (usable.length === 0)
+    throw new OptionError(
+      "sft: there is nothing to learn from (no episode was solved, or no reply)",
+    );
   const longest = usable.reduce((most, { ids }) => Math.max(most, ids.length), 0);
   if (longest > model.config.maximumPositions)
-    throw new Error(
+    throw new OptionError(
       `sft: a sequence has ${longest} tokens, the model takes ${model.config.maximumPositions}`,
     );
   const perEpoch = Math.ceil(usable.length / options.batchSize);

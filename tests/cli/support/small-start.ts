@@ -2,14 +2,13 @@
  * @file `openmanus-rl start` with numbers so small that all of it takes seconds: a script that takes the
  * command's words.
  */
-import { RECIPE } from "../../../src/cli/quickstart/recipe.ts";
+import { RECIPE } from "../../../src/cli/recipe.ts";
 import { startCommand } from "../../../src/cli/start.ts";
 
 const { run } = startCommand({
   ...RECIPE,
-  tokenizerTasks: 10,
-  vocabulary: 400,
-  expertEpisodes: 12,
+  model: { preset: "tiny", tasks: 10, vocabulary: 400 },
+  warmStart: { ...(RECIPE.warmStart || {}), episodes: 12 },
   evaluationTasks: 4,
   iterations: 2,
 });

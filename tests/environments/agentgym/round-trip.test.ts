@@ -2,7 +2,7 @@
  * @file Our client at our server: a world over HTTP is the world itself.
  */
 import { describe, expect, it } from "vitest";
-import higherOrLower from "../../../examples/own-world/world.ts";
+import higherOrLower from "../../../examples/own/world.ts";
 import { withoutBanner } from "../../../src/environments/agentgym/kinds/games.ts";
 import { KIND_NAMES } from "../../../src/environments/agentgym/kinds/index.ts";
 import {

@@ -4,7 +4,7 @@
 import { connect } from "node:net";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import higherOrLower from "../../../examples/own-world/world.ts";
+import higherOrLower from "../../../examples/own/world.ts";
 import { KIND_NAMES } from "../../../src/environments/agentgym/kinds/index.ts";
 import {
   type AgentGymServer,

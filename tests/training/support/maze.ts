@@ -7,13 +7,12 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Config, resolveConfig } from "../../../src/config/index.ts";
+import { agentOf, openRunWorld } from "../../../src/assembly/index.ts";
+import { type Config, resolveConfig, runOptions } from "../../../src/config/index.ts";
 import { seededRandom } from "../../../src/environments/index.ts";
-import { agentOf, limitsOf, openConfiguredWorld } from "../../../src/evaluation/index.ts";
 import { initModelFolder, loadModel, presetConfig, saveModel } from "../../../src/models/index.ts";
 import { collect, scriptedPolicy, type Trajectory } from "../../../src/rollout/index.ts";
-import { examplesOf, fineTune } from "../../../src/training/index.ts";
-import { taskOrder } from "../../../src/training/task-order.ts";
+import { examplesOf, fineTune, taskOrder } from "../../../src/training/index.ts";
 import { openChat } from "./runs.ts";
 
 const MOVES = ["move up", "move down", "move left", "move right"];
@@ -53,8 +52,9 @@ async function walks(
   folder: string,
   count: number,
 ): Promise<readonly Trajectory[]> {
-  const world = await openConfiguredWorld(config);
-  const agent = agentOf(config);
+  const { play, world: where } = await runOptions(config);
+  const world = await openRunWorld(where);
+  const agent = agentOf(play.agent);
   const { all } = await collect({
     world: world.world,
     about: world.about,
@@ -73,7 +73,7 @@ async function walks(
         };
       },
     }),
-    limits: limitsOf(config, world.turns),
+    limits: { ...play.limits, turns: world.turns },
     tasks: taskOrder(await world.world.tasks("train"), 1, true).next(count),
     seed: 1,
   });

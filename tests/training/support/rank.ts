@@ -3,23 +3,23 @@
  * update, into FILE-RANK.json; the other arguments are settings.
  */
 import { writeFileSync } from "node:fs";
-import { resolveConfig } from "../../../src/config/index.ts";
-import { openConfiguredWorld } from "../../../src/evaluation/index.ts";
+import { openRunWorld } from "../../../src/assembly/index.ts";
+import { resolveConfig, runOptions } from "../../../src/config/index.ts";
 import { openMetrics } from "../../../src/monitoring/index.ts";
 import { openTrajectoryStore } from "../../../src/rollout/index.ts";
 import { fit, joinRanks } from "../../../src/training/index.ts";
-import { runPath } from "../../../src/training/run-folder.ts";
-import { createWorkers } from "../../../src/training/workers.ts";
+import { createWorkers } from "../../../src/training/workers/workers.ts";
 import { weightsOf } from "./runs.ts";
 
 const [file, ...overrides] = process.argv.slice(2);
 const { config } = resolveConfig({ overrides });
 const ranks = joinRanks();
-const world = await openConfiguredWorld(config);
-const workers = createWorkers(config, ranks);
-const folder = runPath(config);
+const { options } = await runOptions(config);
+const world = await openRunWorld(options.world);
+const workers = createWorkers(options, ranks);
+const { folder } = options.run;
 let gradients: number[] = [];
-const metrics = ranks.leads ? openMetrics(`${folder}/metrics.jsonl`) : undefined;
+const metrics = ranks.isFirst ? openMetrics(`${folder}/metrics.jsonl`) : undefined;
 const store = openTrajectoryStore(
   ranks.size === 1 ? `${folder}/trajectories` : `${folder}/trajectories-${ranks.rank}`,
 );
@@ -41,11 +41,10 @@ const updated = {
   },
 };
 await fit({
-  config,
+  options,
   world,
   workers: { ...workers, actor: updated },
   ranks,
-  folder,
   logger: metrics ?? { log() {}, close() {} },
   store,
   say: () => {},

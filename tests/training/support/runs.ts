@@ -5,8 +5,13 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { klController } from "../../../src/algorithms/index.ts";
-import { type Config, resolveConfig } from "../../../src/config/index.ts";
-import { agentOf, limitsOf, openConfiguredWorld } from "../../../src/evaluation/index.ts";
+import { agentOf, openRunWorld } from "../../../src/assembly/index.ts";
+import {
+  type Config,
+  type OwnParts,
+  resolveConfig,
+  runOptions,
+} from "../../../src/config/index.ts";
 import {
   Chat,
   initModelFolder,
@@ -24,11 +29,22 @@ import {
   scriptedPolicy,
   type Trajectory,
 } from "../../../src/rollout/index.ts";
-import { collectGroups } from "../../../src/training/collect.ts";
-import { examplesOf, fineTune, joinRanks, type Ranks } from "../../../src/training/index.ts";
-import { composerOf } from "../../../src/training/reward.ts";
-import { taskOrder } from "../../../src/training/task-order.ts";
-import { createWorkers, type Workers } from "../../../src/training/workers.ts";
+import type { MetricsLogger } from "../../../src/monitoring/index.ts";
+import { rewardComposer } from "../../../src/rewards/index.ts";
+import {
+  examplesOf,
+  fineTune,
+  joinRanks,
+  type Ranks,
+  type RunTraining,
+  runTraining,
+  type TrainingOptions,
+  type TrainingResult,
+  taskOrder,
+} from "../../../src/training/index.ts";
+import { collectEpisodes } from "../../../src/training/loop/collect.ts";
+import { stopwatch } from "../../../src/training/loop/stopwatch.ts";
+import { createWorkers, type Workers } from "../../../src/training/workers/workers.ts";
 
 export const LIGHTS = fileURLToPath(new URL("./lights.ts", import.meta.url));
 
@@ -74,14 +90,38 @@ export function tinyConfig(model: string, run: string, own: readonly string[] = 
   return resolveConfig({ overrides: [...tinySettings(model, run), ...own] }).config;
 }
 
+/** What a configuration asks of a run. */
+export async function optionsOf(config: Config, own: OwnParts = {}): Promise<TrainingOptions> {
+  return (await runOptions(config, own)).options;
+}
+
+/** A run of a configuration, with rewards and loggers of the test's own. */
+export async function trainConfig({
+  config,
+  rewards,
+  loggers = [],
+  ...rest
+}: Omit<RunTraining, "options" | "loggers"> & {
+  config: Config;
+  rewards?: OwnParts["rewards"];
+  loggers?: readonly MetricsLogger[];
+}): Promise<TrainingResult> {
+  return runTraining({
+    options: await optionsOf(config, { rewards }),
+    loggers: loggers.map((logger) => () => logger),
+    ...rest,
+  });
+}
+
 export function openChat(folder: string): Chat {
   return new Chat({ tokenizer: loadTokenizer(folder), template: loadChatTemplate(folder) });
 }
 
 /** Episodes of the world's scripted policy, won or not. */
 export async function scriptedEpisodes(config: Config, chat: Chat, count: number) {
-  const world = await openConfiguredWorld(config);
-  const agent = agentOf(config);
+  const { play, world: where } = await runOptions(config);
+  const world = await openRunWorld(where);
+  const agent = agentOf(play.agent);
   let begun = 0;
   const { all } = await collect({
     world: world.world,
@@ -92,7 +132,7 @@ export async function scriptedEpisodes(config: Config, chat: Chat, count: number
       format: agent.format,
       expert: () => world.world.expert!(begun++),
     }),
-    limits: limitsOf(config, world.turns),
+    limits: { ...play.limits, turns: world.turns },
     tasks: taskOrder(await world.world.tasks(world.trainSplit), 1, true).next(count),
     seed: 1,
     concurrency: 1,
@@ -127,7 +167,7 @@ export async function warmTinyFolder(
 
 /** A run that is set up and not begun: its workers, and the episodes of its first iteration. */
 export interface SetUp {
-  readonly config: Config;
+  readonly options: TrainingOptions;
   readonly workers: Workers;
   readonly ranks: Ranks;
   readonly batch: Batch;
@@ -135,14 +175,15 @@ export interface SetUp {
 }
 
 export async function setUp(config: Config, ranks: Ranks = joinRanks()): Promise<SetUp> {
-  const world = await openConfiguredWorld(config);
-  const workers = createWorkers(config, ranks);
-  const order = taskOrder(await world.world.tasks(world.trainSplit), config.trainer.seed, true);
-  const parts = { config, world, workers, ranks, say: () => {} };
-  const { groups } = await collectGroups(parts, composerOf(config), order, 1);
-  const trajectories = groups.flatMap((group) => group.trajectories);
-  const batch = packTrajectories(trajectories, { validity: config.env.validity });
-  return { config, workers, ranks, batch, trajectories };
+  const options = await optionsOf(config);
+  const world = await openRunWorld(options.world);
+  const workers = createWorkers(options, ranks);
+  const order = taskOrder(await world.world.tasks(world.trainSplit), options.seed, true);
+  const composer = rewardComposer(options.rewards);
+  const parts = { options, world, workers, ranks, composer, say: () => {} };
+  const { trajectories } = await collectEpisodes(parts, order, 1, stopwatch());
+  const batch = packTrajectories(trajectories, { validity: options.play.validity });
+  return { options, workers, ranks, batch, trajectories };
 }
 
 /** Every trained weight, as one list of numbers. */

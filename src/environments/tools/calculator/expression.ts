@@ -1,7 +1,7 @@
 /**
  * @file Reads an expression and calculates it: + − × ÷ %, powers, factorials, parentheses, functions.
  */
-import { nearest } from "../../nearest.ts";
+import { nearest } from "../../../spelling/index.ts";
 import { CONSTANTS, FUNCTIONS, factorial } from "./functions.ts";
 import {
   add,

@@ -1,2 +1,0 @@
-// See ../context.h: nothing of this header is needed.
-#pragma once

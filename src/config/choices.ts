@@ -1,0 +1,122 @@
+/**
+ * @file What a program chooses, as objects and plain values: the other way into a configuration, beside
+ * verl's names.
+ */
+import type {
+  AgentContext,
+  HistoryOptions,
+  MakeHistory,
+  PromptSet,
+  Prompts,
+  ReplyFormat,
+} from "../agents/index.ts";
+import type {
+  AdvantageEstimator,
+  AdvantageEstimatorName,
+  PolicyLossKind,
+  PolicyLossName,
+} from "../algorithms/index.ts";
+import type { Tool, WorldDefinition } from "../environments/index.ts";
+import type { RewardComponent } from "../rewards/index.ts";
+import type { Settings } from "./schema.ts";
+
+/** Where the agent acts, and in which form. */
+export interface PlayChoices {
+  /** A world of one's own (defineEnvironment), a name (`openmanus-rl env list`), or the path of a file. */
+  readonly world?: string | WorldDefinition;
+  /** The world's own options. */
+  readonly worldOptions?: Readonly<Record<string, string | number | boolean | string[]>>;
+  readonly agent?: AgentChoices;
+  /** Turns of an episode at most. Default: the world's own number. */
+  readonly turns?: number;
+  /** Whether only admissible actions can be drawn. To be reported apart from free generation. */
+  readonly constrain?: boolean;
+  /**
+   * Any setting of the configuration by its verl name, typed; wins over everything else here.
+   * docs/configuration.md lists all of them.
+   */
+  readonly settings?: Settings;
+  /** A ready-made configuration: alfworld, webshop, small-model. */
+  readonly preset?: string;
+}
+
+export interface AgentChoices {
+  /** A name (action, react, think-action, openmanus, tools), or one's own (defineFormat). */
+  readonly format?: string | ReplyFormat;
+  /** One growing conversation per episode (the default), or a prompt of its own for every turn. */
+  readonly context?: AgentContext;
+  /** What a prompt tells of the past, with the context "steps". */
+  readonly history?: HistoryOptions | { kind: "summary"; length?: number } | MakeHistory;
+  /** Tools of the agent's own, beside what the world offers; they make the format "tools". */
+  readonly tools?: readonly Tool[];
+  /** A set (full, bare, reminding), or functions in place of some of its words. */
+  readonly prompts?: PromptSet | Partial<Prompts>;
+  /** Whether prompts list the admissible actions. */
+  readonly showAdmissible?: boolean;
+  /** Tokens of a reply, and of a whole prompt, at most. */
+  readonly replyTokens?: number;
+  readonly promptTokens?: number;
+}
+
+/** An algorithm by its name, or with options, or with parts of one's own. */
+export interface AlgorithmChoices {
+  /** ppo (gae), grpo, gigpo, rloo, …; see `advantageEstimators`. */
+  readonly name?: AlgorithmName;
+  /** In place of the name: an estimator of one's own. */
+  readonly estimator?: AdvantageEstimator;
+  readonly loss?: PolicyLossName | PolicyLossKind;
+  readonly gamma?: number;
+  readonly lambda?: number;
+  readonly clipRatio?: number;
+  /** Weight of the entropy bonus. */
+  readonly entropy?: number;
+  /** Weight of the KL to the reference in the loss. */
+  readonly kl?: number;
+  readonly epochs?: number;
+  /** Rows (conversations, or turns with the context "steps") per update. */
+  readonly miniBatch?: number;
+}
+
+export type AlgorithmName = "ppo" | AdvantageEstimatorName;
+
+/** What is trained, how long, and where it is kept. */
+export interface TrainingChoices extends PlayChoices {
+  /** Default: gigpo. */
+  readonly algorithm?: AlgorithmName | AlgorithmChoices;
+  /** The reward, as a list of components. Default: what the world gives. */
+  readonly rewards?: readonly RewardComponent[];
+  readonly iterations?: number;
+  /** Tasks per iteration, each a group of episodes. Default 16. */
+  readonly tasks?: number;
+  /** Episodes per task. Default: 8 where the algorithm compares them, else 1. */
+  readonly groupSize?: number;
+  readonly learningRate?: number;
+  readonly optimizer?: OptimizerChoices;
+  readonly seed?: number;
+  readonly validation?: ValidationChoices;
+  /** Where the run is kept; called again with the same folder, it goes on. */
+  readonly folder?: string;
+  /** Whether what lies in the folder is removed, and the run begins anew. Default false. */
+  readonly restart?: boolean;
+}
+
+/** AdamW, beside its learning rate. */
+export interface OptimizerChoices {
+  /** Iterations over which the learning rate rises from 0. Default 0. */
+  readonly warmup?: number;
+  readonly schedule?: "constant" | "linear" | "cosine";
+  readonly weightDecay?: number;
+  readonly betas?: [number, number];
+}
+
+export interface ValidationChoices {
+  /** Every so many iterations, and at the end. Default 5; 0: never. */
+  readonly every?: number;
+  /** Tasks; null: all of the split. Default 128. */
+  readonly tasks?: number | null;
+  readonly split?: string;
+  /** Training tasks that are set aside and validated on. Default 0. */
+  readonly heldOut?: number;
+  /** Of sampling; 0: the most likely token. Default 0.4. */
+  readonly temperature?: number;
+}

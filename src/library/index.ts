@@ -1,0 +1,120 @@
+/**
+ * @file The entry of the package: train an agent with one call, and make worlds, rewards, formats and
+ * whatever else of one's own.
+ *
+ *   import { defineEnvironment, train } from "openmanus-rl";
+ *
+ * Everything behind it is in rooms of their own: "openmanus-rl/torch", "openmanus-rl/models", and so on.
+ */
+export {
+  type Agent,
+  type AgentContext,
+  type AgentOptions,
+  createAgent,
+  defineFormat,
+  type Field,
+  type FormatSketch,
+  type History,
+  type HistoryOptions,
+  type MakeHistory,
+  type PastStep,
+  type Present,
+  type PromptParts,
+  type Prompts,
+  type ReplyFormat,
+} from "../agents/index.ts";
+export {
+  type AdvantageBatch,
+  type AdvantageEstimator,
+  type AdvantageEstimatorName,
+  type AdvantageOptions,
+  type Advantages,
+  advantageEstimators,
+  type PolicyLossKind,
+  type PolicyLossName,
+  type PolicyLossOptions,
+  type PolicyTerms,
+  policyLosses,
+  type TokenLosses,
+} from "../algorithms/index.ts";
+export { OptionError } from "../assembly/index.ts";
+export type {
+  AgentChoices,
+  AlgorithmChoices,
+  AlgorithmName,
+  OptimizerChoices,
+  PlayChoices,
+  Settings,
+  TrainingChoices,
+  ValidationChoices,
+} from "../config/index.ts";
+export {
+  type Answer,
+  callTool,
+  defineEnvironment,
+  defineWorld,
+  type Environment,
+  EnvironmentError,
+  type Expert,
+  type Observation,
+  openWorld,
+  type Random,
+  type StepResult,
+  seededRandom,
+  type Task,
+  type Tool,
+  type ToolDefinition,
+  toolMakers,
+  type World,
+  type WorldDefinition,
+} from "../environments/index.ts";
+export {
+  comparePaired,
+  type PairedComparison,
+  type SuccessRow,
+  type SuccessTable,
+  successReport,
+  successTable,
+} from "../evaluation/index.ts";
+export type { ChatMessage } from "../models/index.ts";
+export type { Metrics, MetricsLogger } from "../monitoring/index.ts";
+export {
+  consistency,
+  environment,
+  exploration,
+  format,
+  goal,
+  invalidActions,
+  judge,
+  klPenalty,
+  lengthPenalty,
+  overlong,
+  type RewardComponent,
+  type RewardInput,
+  type RewardValue,
+  repetition,
+  rewardFunction,
+  score,
+  timePenalty,
+} from "../rewards/index.ts";
+export {
+  openTrajectoryStore,
+  readTrajectories,
+  type Trajectory,
+  type Turn,
+} from "../rollout/index.ts";
+export type { RunState, Stop, Validation } from "../training/index.ts";
+export { type ChatOptions, chat } from "./chat.ts";
+export {
+  type EvaluateOptions,
+  type Evaluation,
+  evaluate,
+  evaluateWith,
+  policyIn,
+} from "./evaluate.ts";
+export { makeModel } from "./model.ts";
+export type { NewModel, ProgressChoices, TrainCall, TrainOptions, WarmStart } from "./options.ts";
+export { audienceOf, InterruptedError } from "./progress.ts";
+export type { Run, RunEvaluateOptions } from "./run.ts";
+export { type SftOptions, type SftReport, sft } from "./sft.ts";
+export { type Plan, planOf, train, warmStart } from "./train.ts";

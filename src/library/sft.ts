@@ -1,0 +1,197 @@
+/**
+ * @file Supervised fine-tuning: a model learns from episodes before it learns by itself. From the world's
+ * expert, played through the same loop as everything else, or from episodes of one's own.
+ */
+import {
+  modelPlayer,
+  openRunWorld,
+  OptionError,
+  type PlayOptions,
+  requireModelFolder,
+  type RunWorld,
+} from "../assembly/index.ts";
+import { type PlayChoices, resolveTraining } from "../config/index.ts";
+import {
+  type Chat,
+  type ChatMessage,
+  loadChat,
+  loadModel,
+  type Model,
+  saveModel,
+} from "../models/index.ts";
+import type { Trajectory } from "../rollout/index.ts";
+import {
+  type Example,
+  exampleOfChat,
+  examplesOf,
+  examplesOfEverything,
+  expertEpisodes,
+  fineTune,
+  readExamples,
+  type SftResult,
+  taskOrder,
+} from "../training/index.ts";
+import type { ProgressChoices, WarmStart } from "./options.ts";
+import { type Audience, audienceOf, throwIfAborted } from "./progress.ts";
+
+/** As in model.ts. */
+const ORDER = 2;
+
+export interface SftParts extends WarmStart {
+  /** The model to begin with, and where the one that has learned goes. */
+  readonly model: string;
+  readonly out: string;
+  readonly world: RunWorld;
+  readonly play: PlayOptions;
+  /** How the model draws where it acts itself (DAgger). */
+  readonly sampling: { temperature: number; topK: number; topP: number };
+  /** Files that go beside the weights. */
+  readonly notes: Readonly<Record<string, string>>;
+  readonly seed: number;
+  /** By which the tasks are put into order. Default: another than that of training. */
+  readonly taskSeed?: number;
+  readonly gradientCheckpointing?: boolean;
+  readonly audience: Audience;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface SftReport extends SftResult {
+  readonly model: string;
+  /** Sequences that were learned, and that were held out. */
+  readonly learned: number;
+  readonly heldOut: number;
+}
+
+/** What `sft` takes: a model's folder, a world or episodes, and where the result goes. */
+export interface SftOptions extends WarmStart, PlayChoices, ProgressChoices {
+  /** Default: where the settings say it is. */
+  readonly model?: string;
+  readonly out: string;
+  readonly seed?: number;
+  /** By which the tasks are put into order. */
+  readonly taskSeed?: number;
+}
+
+/** Fine-tunes a model on episodes of a world's expert, or on one's own. */
+export async function sft(options: SftOptions): Promise<SftReport> {
+  const { options: run, world: where, play } = await resolveTraining(options, options.model);
+  const model = requireModelFolder(run.model.folder);
+  const world = await openRunWorld(where);
+  try {
+    return await fineTuneFolder({
+      ...options,
+      seed: options.seed ?? run.seed,
+      ...{ model, world, play, audience: audienceOf(options) },
+      sampling: run.rollout.sampling,
+      notes: run.checkpoints.notes,
+      gradientCheckpointing: run.model.gradientCheckpointing,
+    });
+  } finally {
+    await world.world.close?.();
+  }
+}
+
+export async function fineTuneFolder(parts: SftParts): Promise<SftReport> {
+  const { model: folder, out, audience, signal } = parts;
+  const { say, progress } = audience;
+  const chat = loadChat(folder);
+  const model = loadModel(folder, {
+    dtype: parts.play.dtype,
+    device: parts.play.device as "cpu",
+  });
+  try {
+    const examples = await examplesFor(parts, model, chat);
+    throwIfAborted(signal, "while episodes were made");
+    const { holdout = 0 } = parts;
+    const wanted = holdout === "tenth" ? Math.min(50, Math.floor(examples.length / 10)) : holdout;
+    const held = Math.max(0, Math.min(wanted, examples.length - 1));
+    const training = examples.slice(0, examples.length - held);
+    const validation = examples.slice(examples.length - held);
+    const epochs = parts.epochs ?? Math.min(10, Math.max(1, Math.ceil(3000 / training.length)));
+    say(`${training.length} sequences to learn, ${validation.length} held out`);
+    const result = await fineTune(model, training, {
+      epochs,
+      lr: parts.learningRate ?? 4e-3,
+      batchSize: parts.batchSize ?? 4,
+      ...(parts.weightDecay !== undefined && { weightDecay: parts.weightDecay }),
+      seed: parts.seed,
+      validation,
+      checkpointing: parts.gradientCheckpointing ?? false,
+      signal,
+      onUpdate: ({ update, updates, loss }) =>
+        progress.show("warm start", update, updates, `loss ${loss.toFixed(3)}`),
+      onEpoch: (epoch, validationLoss) => {
+        progress.clear();
+        const shown =
+          validationLoss === undefined || held <= 0
+            ? ""
+            : `, held-out loss ${validationLoss.toFixed(4)}`;
+        if (epochs > 1) say(`epoch ${epoch} of ${epochs}${shown}`);
+      },
+    });
+    progress.clear();
+    throwIfAborted(signal, "in the warm start");
+    saveModel(model, out, { tokenizerFolder: folder, extraFiles: parts.notes });
+    return { ...result, model: out, learned: training.length, heldOut: validation.length };
+  } finally {
+    model.dispose();
+  }
+}
+
+async function examplesFor(parts: SftParts, model: Model, chat: Chat): Promise<Example[]> {
+  const { data, allTokens = false } = parts;
+  const examples = allTokens ? examplesOfEverything : examplesOf;
+  if (data === undefined) return (await played(parts, model, chat)).flatMap(examples);
+  if (typeof data === "string") return readExamples(data, chat);
+  if (data.length === 0) throw new OptionError("warmStart: data has no episodes");
+  return isChats(data)
+    ? data.map((messages) => exampleOfChat(chat, messages))
+    : data.flatMap(examples);
+}
+
+function isChats(
+  data: readonly Trajectory[] | readonly (readonly ChatMessage[])[],
+): data is readonly (readonly ChatMessage[])[] {
+  return Array.isArray(data[0]);
+}
+
+/** Episodes of the expert; with a student, of both. */
+async function played(parts: SftParts, model: Model, chat: Chat): Promise<Trajectory[]> {
+  const { world, play, seed, audience, signal, dagger = 0 } = parts;
+  const { say, progress } = audience;
+  if (world.world.source !== undefined) say(`episodes: ${world.world.source}`);
+  const taskSeed = parts.taskSeed ?? seed + ORDER;
+  const order = taskOrder(await world.world.tasks(world.trainSplit), taskSeed, true);
+  const tasks = order.next(parts.episodes ?? 300);
+  let done = 0;
+  const common = {
+    ...{ play, world, chat, tasks, seed, signal },
+    contextLength: model.config.maximumPositions,
+    onEpisode: () => progress.show("expert episodes", ++done, tasks.length),
+  };
+  const player = dagger > 0 ? modelPlayer(model, chat, play) : undefined;
+  try {
+    const pattern = parts.randomPattern ?? /./u;
+    const episodes = await expertEpisodes({
+      ...common,
+      ...(player
+        ? { student: { policy: player.drawing(parts.sampling), share: dagger } }
+        : {
+            mistakes: parts.mistakes ?? 0.05,
+            repeatMistakes: parts.repeatMistakes ?? 0,
+            ...(parts.randomActions && {
+              randomActions: {
+                share: parts.randomActions,
+                allows: (action: string) => pattern.test(action),
+              },
+            }),
+          }),
+    });
+    progress.clear();
+    const won = episodes.filter((trajectory) => trajectory.won).length;
+    say(`${player ? "model and expert" : "the expert"} solved ${won} of ${tasks.length} tasks`);
+    return episodes;
+  } finally {
+    await player?.close();
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * @file One call from a world and a model to a trained agent:
+ *
+ *   make the model ─► warm start ─► train ─► report
+ *
+ * Each leaves its folder; what is there already is not done again, and a run that was stopped goes on.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { openRunWorld, requireModelFolder } from "../assembly/index.ts";
+import {
+  type Config,
+  formOf,
+  groupSize,
+  type Resolved,
+  resolveTraining,
+  runFolder,
+} from "../config/index.ts";
+import { openTerminal, type TerminalLogger } from "../monitoring/index.ts";
+import {
+  type HeldLock,
+  joinRanks,
+  lockRunFolder,
+  type Ranks,
+  runTraining,
+  writeRunReport,
+} from "../training/index.ts";
+import { loggersOf } from "./loggers.ts";
+import { makeModel } from "./model.ts";
+import type { NewModel, TrainCall, TrainOptions } from "./options.ts";
+import { type Audience, audienceOf, throwIfAborted } from "./progress.ts";
+import { type Run, runOf } from "./run.ts";
+import { fineTuneFolder } from "./sft.ts";
+
+/** Trains an agent. Called again with the same folder, it goes on where it was stopped. */
+export async function train(options: TrainOptions | TrainCall): Promise<Run> {
+  const plan = await planOf(options);
+  const { config, folder } = plan;
+  const ranks = joinRanks();
+  const lock = ranks.isFirst ? lockRunFolder(folder) : undefined;
+  try {
+    await prepare(options, plan, ranks);
+    const { stream } = plan.audience;
+    let view: TerminalLogger | undefined;
+    const showing = () => {
+      view = openTerminal({
+        totalSteps: plan.options.iterations,
+        title: titleOf(config),
+        ...(stream && { stream }),
+      });
+      return view;
+    };
+    const say =
+      options.say ??
+      ((text: string) => (view ? view.print(text) : ranks.isFirst && plan.audience.say(text)));
+    const loggers = await loggersOf(config, options.loggers ?? [], say);
+    const result = await runTraining({
+      ...hooksOf(options),
+      options: plan.options,
+      loggers: stream ? [...loggers, showing] : loggers,
+      ...{ say, signal: options.signal, ranks, lock },
+    });
+    const report = ranks.isFirst ? await writeRunReport(folder) : undefined;
+    return runOf(plan, result, report);
+  } finally {
+    lock?.release();
+    ranks.close();
+  }
+}
+
+/**
+ * Only what comes before reinforcement learning: the new model and the warm start, where they are asked for
+ * and not there yet. Gives the folder of the model that training begins with.
+ */
+export async function warmStart(options: TrainOptions | TrainCall): Promise<string> {
+  const plan = await planOf(options);
+  const ranks = joinRanks();
+  let lock: HeldLock | undefined;
+  try {
+    lock = ranks.isFirst ? lockRunFolder(plan.folder) : undefined;
+    await prepare(options, plan, ranks);
+    return plan.start;
+  } finally {
+    lock?.release();
+    ranks.close();
+  }
+}
+
+/** What a call to `train` will do. */
+export interface Plan extends Resolved {
+  readonly folder: string;
+  /** The model before anything is learned. */
+  readonly model: string;
+  /** The model that reinforcement learning begins with. */
+  readonly start: string;
+  readonly isNewModel: boolean;
+  readonly audience: Audience;
+}
+
+export async function planOf(options: TrainCall): Promise<Plan> {
+  const isNewModel = typeof options.model === "object";
+  // A small model that learns the form from examples gets the world's own text, not instructions.
+  const preset = options.preset ?? (isNewModel ? "small-model" : undefined);
+  const given = { ...options, ...(preset !== undefined && { preset }) };
+  const first = await resolveTraining(given);
+  const folder = runFolder(first.config);
+  const model =
+    typeof options.model === "object"
+      ? join(folder, "model")
+      : options.model || first.options.model.folder;
+  const start = options.warmStart ? join(folder, "warm") : model;
+  // The form that a model has learned is what it goes on with.
+  const resolved = await resolveTraining(given, start, isNewModel ? {} : formOf(model));
+  return { ...resolved, folder, model, start, isNewModel, audience: audienceOf(options) };
+}
+
+/** Rank 0 makes what is missing; the others wait for it. */
+async function prepare(options: TrainCall, plan: Plan, ranks: Ranks): Promise<void> {
+  if (ranks.isFirst) {
+    const needsModel = plan.isNewModel && !isModel(plan.model);
+    const needsWarmStart = options.warmStart && !isModel(plan.start);
+    if (needsModel || needsWarmStart) {
+      const world = await openRunWorld(plan.world);
+      try {
+        if (needsModel)
+          await makeModel(
+            plan.model,
+            options.model as NewModel,
+            world,
+            plan.play,
+            plan.audience.say,
+          );
+        throwIfAborted(options.signal, "before the warm start");
+        if (needsWarmStart) await warmUp(options, plan, world);
+      } finally {
+        await world.world.close?.();
+      }
+    }
+    requireModelFolder(plan.start);
+  }
+  ranks.broadcast(true);
+}
+
+async function warmUp(
+  options: TrainCall,
+  plan: Plan,
+  world: Awaited<ReturnType<typeof openRunWorld>>,
+): Promise<void> {
+  const { audience, isNewModel, options: run } = plan;
+  requireModelFolder(plan.model);
+  const wanted = options.warmStart || {};
+  const { tokens, loss, learned } = await fineTuneFolder({
+    // A model from nothing has to learn the world's language; one that can talk has not.
+    ...(isNewModel
+      ? { allTokens: true, weightDecay: 0 }
+      : { allTokens: false, learningRate: 5e-5, epochs: 3, batchSize: 8 }),
+    ...wanted,
+    seed: wanted.seed ?? run.seed,
+    ...{ model: plan.model, out: plan.start, world, play: plan.play, audience },
+    sampling: run.rollout.sampling,
+    notes: run.checkpoints.notes,
+    gradientCheckpointing: run.model.gradientCheckpointing,
+    signal: options.signal,
+  });
+  audience.say(
+    `warm start on ${learned} expert episodes (${tokens} tokens), loss ${loss.toFixed(2)}`,
+  );
+}
+
+function isModel(folder: string): boolean {
+  return existsSync(join(folder, "config.json"));
+}
+
+function titleOf(config: Config): string {
+  return (
+    `${config.algorithm.adv_estimator} in ${config.env.env_name}, ` +
+    `${config.data.train_batch_size} × ${groupSize(config)} episodes`
+  );
+}
+
+function hooksOf({ onEpisode, onIteration, onValidation }: TrainCall) {
+  return { onEpisode, onIteration, onValidation };
+}

@@ -1,0 +1,41 @@
+/**
+ * @file How far some long work is: a line that is written over on a terminal, and elsewhere (a log file, a
+ * pipe, CI) a line at every tenth, so that nobody waits for minutes without a word.
+ */
+import type { TerminalStream } from "./terminal/screen.ts";
+
+export interface Progress {
+  /** `what` is under way: so much of it is done. */
+  show(what: string, done: number, total: number, note?: string): void;
+  /** Takes the line away. */
+  clear(): void;
+}
+
+/** A terminal's line is written over so often at most, in milliseconds. */
+const INTERVAL = 100;
+
+export function openProgress(stream: Pick<TerminalStream, "isTTY" | "write">): Progress {
+  let last = 0;
+  let tenth = "";
+  return {
+    show(what, done, total, note = "") {
+      const text = `${what}: ${done} of ${total}${note && `, ${note}`}`;
+      if (stream.isTTY) {
+        if (Date.now() - last < INTERVAL) return;
+        last = Date.now();
+        stream.write(`\r\x1b[2K${text}`);
+        return;
+      }
+      const now = `${what} ${Math.floor((10 * done) / Math.max(1, total))}`;
+      if (now === tenth) return;
+      tenth = now;
+      stream.write(`${text}\n`);
+    },
+    clear() {
+      if (stream.isTTY) stream.write("\r\x1b[2K");
+    },
+  };
+}
+
+/** For those who do not want to see it. */
+export const NO_PROGRESS: Progress = { show() {}, clear() {} };

@@ -1,0 +1,68 @@
+/**
+ * @file What a run's folder holds of its policy: the best by validation, and the last.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadLora, loadModel, saveModel } from "../../models/index.ts";
+import {
+  checkpointFolder,
+  checkpointSteps,
+  openCheckpointState,
+  type RunState,
+} from "../checkpoint/checkpoint.ts";
+
+export interface PolicyOfRun {
+  /** The iteration after which it was saved. */
+  readonly iteration: number;
+  /** A model folder that everybody reads. */
+  readonly folder: string;
+}
+
+export interface RunResults {
+  readonly state: RunState;
+  readonly last: PolicyOfRun;
+  /** Undefined where the run has not validated. */
+  readonly best: (PolicyOfRun & { readonly successRate: number }) | undefined;
+}
+
+/** Undefined: there is no run in this folder, or it has not saved anything yet. */
+export function runResults(run: string): RunResults | undefined {
+  const last = checkpointSteps(run).at(-1);
+  if (last === undefined) return undefined;
+  const state = openCheckpointState(checkpointFolder(run, last));
+  const best = state.best && policyAfter(run, state.best.step);
+  return {
+    state,
+    last: policyAfter(run, last)!,
+    best: best ? { ...best, successRate: state.best!.successRate } : undefined,
+  };
+}
+
+function policyAfter(run: string, iteration: number): PolicyOfRun | undefined {
+  const actor = join(checkpointFolder(run, iteration), "actor");
+  if (existsSync(join(actor, "config.json"))) return { iteration, folder: actor };
+  if (!existsSync(join(actor, "adapter_config.json"))) return undefined;
+  return { iteration, folder: merged(run, iteration, actor) };
+}
+
+/** A checkpoint with LoRA holds only the adapter: base and adapter as one, made when first asked for. */
+function merged(run: string, iteration: number, adapter: string): string {
+  const folder = join(run, "policies", `step-${String(iteration).padStart(6, "0")}`);
+  if (existsSync(join(folder, "config.json"))) return folder;
+  const { base_model_name_or_path: base } = JSON.parse(
+    readFileSync(join(adapter, "adapter_config.json"), "utf8"),
+  ) as { base_model_name_or_path: string };
+  const notes = readdirSync(adapter).filter((name) => !name.startsWith("adapter_"));
+  const model = loadLora(loadModel(base), adapter);
+  try {
+    saveModel(model, folder, {
+      tokenizerFolder: base,
+      extraFiles: Object.fromEntries(
+        notes.map((name) => [name, readFileSync(join(adapter, name), "utf8")]),
+      ),
+    });
+  } finally {
+    model.dispose();
+  }
+  return folder;
+}
