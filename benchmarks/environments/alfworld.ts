@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gameOf, openLibrary, shortestPlan } from "../../src/environments/alfworld/engine.ts";
+import { gameOf, openLibrary, shortestPlan } from "../../src/environments/alfworld/internals.ts";
 import { tarFiles } from "../../src/environments/archive/tar.ts";
 import { decompressXz } from "../../src/environments/archive/xz.ts";
 import {

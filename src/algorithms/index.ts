@@ -4,18 +4,27 @@
  */
 
 export type { AdvantageBatch, AdvantageOptions } from "./advantages/batch.ts";
-export { gae } from "./advantages/gae.ts";
-export { gigpo, type Steps } from "./advantages/gigpo.ts";
-export { gpg } from "./advantages/gpg.ts";
-export { grpo } from "./advantages/grpo.ts";
+export { type GaeInput, type GaeOptions, gae } from "./advantages/gae.ts";
+export { type GigpoInput, type GigpoOptions, gigpo, type Steps } from "./advantages/gigpo.ts";
+export { type GpgOptions, gpg } from "./advantages/gpg.ts";
+export { type GrpoOptions, grpo } from "./advantages/grpo.ts";
 export { grpoPassAtK } from "./advantages/grpo-passk.ts";
-export { hgpo } from "./advantages/hgpo.ts";
+export { type HgpoOptions, hgpo } from "./advantages/hgpo.ts";
 export { opo } from "./advantages/opo.ts";
-export { optimalTokenBaseline } from "./advantages/optimal-token-baseline.ts";
+export {
+  type OptimalTokenBaselineInput,
+  type OptimalTokenBaselineOptions,
+  optimalTokenBaseline,
+} from "./advantages/optimal-token-baseline.ts";
+export type { OutcomeInput, OutcomeOptions } from "./advantages/outcome.ts";
 export * from "./advantages/registry.ts";
-export { reinforcePlusPlus } from "./advantages/reinforce-plus-plus.ts";
+export {
+  type ReinforceInput,
+  type ReinforceOptions,
+  reinforcePlusPlus,
+} from "./advantages/reinforce-plus-plus.ts";
 export { reinforcePlusPlusBaseline } from "./advantages/reinforce-plus-plus-baseline.ts";
-export { remax } from "./advantages/remax.ts";
+export { type RemaxInput, remax } from "./advantages/remax.ts";
 export { rloo } from "./advantages/rloo.ts";
 export * from "./diagnostics/batch.ts";
 export * from "./diagnostics/groups.ts";
@@ -56,8 +65,13 @@ export * from "./rewards/kl-in-reward.ts";
 export * from "./rewards/overlong.ts";
 export * from "./rewards/resample.ts";
 export * from "./rows.ts";
-export { moments, whiten, whitenRewards } from "./statistics.ts";
-export { equalSteps, type StepGroups, similarSteps } from "./steps/groups.ts";
-export { stepReturns } from "./steps/returns.ts";
-export { textMatcher } from "./steps/similarity.ts";
+export { type Moments, moments, type WhitenOptions, whiten, whitenRewards } from "./statistics.ts";
+export {
+  equalSteps,
+  type SimilarStepsInput,
+  type StepGroups,
+  similarSteps,
+} from "./steps/groups.ts";
+export { type StepReturnsInput, stepReturns } from "./steps/returns.ts";
+export { type TextMatcher, textMatcher } from "./steps/similarity.ts";
 export * from "./steps/table.ts";

@@ -25,14 +25,19 @@ export {
 } from "./environment.ts";
 export type { Answer, TaskSketch, WorldParts } from "./functions/parts.ts";
 export {
+  type BooleanOption,
   checkOptions,
+  type ListOption,
+  type NumberOption,
   type Option,
   type OptionTable,
+  type OptionValue,
   type OptionValues,
+  type TextOption,
 } from "./options.ts";
 export { type Random, seededRandom } from "./random.ts";
 export { findWorld, openWorld, registerWorld, worldDefinitions } from "./registry.ts";
-export { taskList, taskSet } from "./tasks.ts";
+export { type TaskSetParts, taskList, taskSet } from "./tasks.ts";
 export {
   type CodeLimits,
   type CodeResult,

@@ -39,7 +39,8 @@ export interface ListOption extends Described<readonly string[]> {
 export type Option = TextOption | NumberOption | BooleanOption | ListOption;
 export type OptionTable = Readonly<Record<string, Option>>;
 
-type ValueOf<Each extends Option> = Each extends { kind: "text" }
+/** What an option of a kind holds. */
+export type OptionValue<Each extends Option> = Each extends { kind: "text" }
   ? string
   : Each extends { kind: "number" }
     ? number
@@ -50,8 +51,8 @@ type ValueOf<Each extends Option> = Each extends { kind: "text" }
 /** The values that a table of options gives: those with a default are always there. */
 export type OptionValues<Table extends OptionTable> = {
   readonly [Name in keyof Table]: Table[Name] extends { readonly default: unknown }
-    ? ValueOf<Table[Name]>
-    : ValueOf<Table[Name]> | undefined;
+    ? OptionValue<Table[Name]>
+    : OptionValue<Table[Name]> | undefined;
 };
 
 /**

@@ -3,7 +3,7 @@
  */
 import { EnvironmentError, type Task, type TaskSet } from "./environment.ts";
 
-interface TaskSetParts {
+export interface TaskSetParts {
   readonly environment: string;
   readonly split: string;
   readonly length: number;

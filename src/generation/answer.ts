@@ -57,7 +57,7 @@ export class Answer {
         : null;
     requireRoom(this.#cursor, this.#sampling.maximumTokens);
     this.#stream = tokenizer && stopStrings.length > 0 ? tokenizer.stream() : null;
-    sequence.become(request.prompt);
+    sequence.setTokens(request.prompt);
   }
 
   /** Its first tokens are about to be computed: what is there by now was in the cache. */

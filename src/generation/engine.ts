@@ -42,7 +42,7 @@ export interface Engine extends TextGenerator {
   readonly statistics: EngineStatistics;
   /**
    * To be called when the weights have changed: nothing computed before is used again. `version` is
-   * what completions say of them; one more than before unless said.
+   * what completions say of them; default: one more than before.
    */
   weightsChanged(version?: number): void;
 }

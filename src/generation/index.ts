@@ -18,7 +18,7 @@ export {
   createChatClient,
 } from "./server/chat.ts";
 export { createServerGenerator, type ServerGenerator } from "./server/client.ts";
-export type { LogprobKind } from "./server/collected.ts";
-export { ServerError } from "./server/errors.ts";
+export type { LogprobKind } from "./server/completion-builder.ts";
+export { ServerError, type ServerErrorOptions } from "./server/errors.ts";
 export type { ServerOptions } from "./server/settings.ts";
 export { stream, type TokenStream } from "./stream.ts";

@@ -4,16 +4,34 @@
  */
 export { ModelFileError } from "./checkpoint/errors.ts";
 export { type ModelFolder, saveModelFolder } from "./checkpoint/save.ts";
-export { verifyCheckpoint } from "./checkpoint/verify.ts";
-export { inverseFrequencies } from "./config/frequencies.ts";
+export { type VerifyOptions, verifyCheckpoint } from "./checkpoint/verify.ts";
+export { inverseFrequencies, type RotaryFrequencies } from "./config/frequencies.ts";
 export { type GenerationConfig, readGenerationConfig } from "./config/generation.ts";
-export type { Family, Head, ModelConfig, RopeConfig } from "./config/model-config.ts";
+export type {
+  Family,
+  Head,
+  Llama3Rope,
+  ModelConfig,
+  RopeConfig,
+  YarnRope,
+} from "./config/model-config.ts";
 export { parameterCount as configParameterCount, parameterShapes } from "./config/parameters.ts";
 export { parseModelConfig, readModelConfig } from "./config/parse.ts";
-export { type PresetName, presetConfig, presets, valueModelConfig } from "./config/presets.ts";
+export {
+  type PresetName,
+  type PresetOptions,
+  presetConfig,
+  presets,
+  valueModelConfig,
+} from "./config/presets.ts";
 export { toConfigJson } from "./config/write.ts";
 export * from "./decoder/index.ts";
-export { describeModel, type ModelDescription } from "./describe.ts";
+export {
+  describeModel,
+  type MemoryEstimate,
+  type ModelDescription,
+  type TokenizerDescription,
+} from "./describe.ts";
 export { loadModel, type SaveModelOptions, saveModel } from "./folder.ts";
 export { type InitOptions, initModelFolder } from "./init.ts";
 export { loadLora, type SaveLoraOptions, saveLora } from "./lora/files.ts";
@@ -26,17 +44,36 @@ export {
 } from "./lora/options.ts";
 export { type Checkpoint, openCheckpoint, type TensorInfo } from "./safetensors/checkpoint.ts";
 export { type LoadOptions, openSafetensors, type SafetensorsFile } from "./safetensors/file.ts";
-export { writeCheckpoint } from "./safetensors/shards.ts";
-export { writeSafetensors } from "./safetensors/writer.ts";
+export type { TensorEntry } from "./safetensors/header.ts";
+export { type ShardOptions, writeCheckpoint } from "./safetensors/shards.ts";
+export { type WriteOptions, writeSafetensors } from "./safetensors/writer.ts";
 export { byteChat } from "./tokenizer/bytes.ts";
-export { Chat } from "./tokenizer/chat.ts";
-export { type ChatMessage, compileTemplate, loadChatTemplate } from "./tokenizer/chat-template.ts";
-export { Conversation } from "./tokenizer/conversation.ts";
-export { loadTokenizer } from "./tokenizer/files.ts";
+export { Chat, type ChatOptions, type Continuation } from "./tokenizer/chat.ts";
+export {
+  type ChatMessage,
+  type ChatTemplate,
+  compileTemplate,
+  loadChatTemplate,
+  type RenderOptions,
+  type Role,
+} from "./tokenizer/chat-template.ts";
+export { Conversation, type Segment } from "./tokenizer/conversation.ts";
+export { loadTokenizer, type TokenizerFiles } from "./tokenizer/files.ts";
 export { loadChat } from "./tokenizer/load-chat.ts";
 export { CHAT_TEMPLATE } from "./tokenizer/own-template.ts";
 export type { TextStream } from "./tokenizer/stream.ts";
-export { Tokenizer } from "./tokenizer/tokenizer.ts";
-export { trainTokenizer, writeTokenizer } from "./tokenizer/train.ts";
+export {
+  type DecodeOptions,
+  type EncodeOptions,
+  type NamedTokens,
+  Tokenizer,
+} from "./tokenizer/tokenizer.ts";
+export {
+  type TokenizerFileOptions,
+  type TrainedTokenizer,
+  type TrainingOptions,
+  trainTokenizer,
+  writeTokenizer,
+} from "./tokenizer/train.ts";
 export { NUMBERS, type Numbers } from "./tokenizer/words.ts";
 export { type ValueModelOptions, valueModelFrom } from "./value-model.ts";

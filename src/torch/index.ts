@@ -17,6 +17,7 @@ export { returnFreedMemory, runtimeInfo, setThreads, threads } from "./runtime.t
 export { deriveSeed } from "./seeds.ts";
 export type { Operand } from "./tensor/arithmetic.ts";
 export type { Device, Dtype, Nested } from "./tensor/core.ts";
+export type { Indices } from "./tensor/indexing.ts";
 export { invoke, invokeMany, type Operator, openmanus } from "./tensor/invoke.ts";
 export type { Reduction } from "./tensor/network.ts";
 export type { Dimensions, ValuesAndIndices } from "./tensor/reduction.ts";

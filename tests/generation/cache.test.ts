@@ -55,7 +55,7 @@ class Simulation {
     }
     const sequence = this.sequences[command.who]!;
     if (command.kind === "become") {
-      sequence.become(command.ids);
+      sequence.setTokens(command.ids);
       // The last token's output is always needed.
       expect(sequence.computed).toBeLessThan(command.ids.length);
       expect(sequence.ids).toEqual(command.ids);

@@ -11,7 +11,7 @@ import {
   type Library,
   openLibrary,
   play,
-} from "../../src/environments/alfworld/engine.ts";
+} from "../../src/environments/alfworld/internals.ts";
 import type { CaseResult } from "./main.ts";
 
 interface Transcript {

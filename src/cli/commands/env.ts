@@ -36,11 +36,11 @@ export const env: Command = {
     "  --split S         verify, or serve, only this split",
     "  --limit N         verify only the first N tasks of each split",
     "  --json            one JSON object on standard output",
-    "  --port N          serve on this port (by default any that is free)",
-    "  --kind K          as which of AgentGym's servers: alfworld, webshop, textcraft, … (by default by NAME)",
-    "  --host H          serve on this address (by default 127.0.0.1: the protocol has no passwords)",
-    "  --environments N  how many there may be at once (by default 1024)",
-    "  --idle SECONDS    close an environment that nobody uses for so long (by default 3600)",
+    "  --port N          serve on this port (default: any that is free)",
+    "  --kind K          as which of AgentGym's servers: alfworld, webshop, textcraft, … (default: by NAME)",
+    "  --host H          serve on this address (default: 127.0.0.1; the protocol has no passwords)",
+    "  --environments N  how many there may be at once (default: 1024)",
+    "  --idle SECONDS    close an environment that nobody uses for so long (default: 3600)",
     "",
     "Example: openmanus-rl env verify alfworld ~/alfworld/json_2.1.1 --json",
     "         openmanus-rl env serve textcraft --port 36001",
@@ -166,7 +166,7 @@ function described(
 
 function aboutOption(option: Option): string {
   const choices = "choices" in option && option.choices ? ` (${option.choices.join(", ")})` : "";
-  const otherwise = option.default === undefined ? "" : `; default ${option.default}`;
+  const otherwise = option.default === undefined ? "" : `; default: ${option.default}`;
   return `${option.about}${choices}${otherwise}`;
 }
 

@@ -17,11 +17,11 @@ import { ServerFailure } from "./exchange.ts";
 import type { Beginning, Outcome } from "./kind.ts";
 import type { Remote } from "./remote.ts";
 import { observationOf, type Rules, resultOf, type Said } from "./result.ts";
-import { type Patience, patiently } from "./retry.ts";
+import { type RetryOptions, withRetries } from "./retry.ts";
 import { isRecord, shown } from "./shape.ts";
 
 /** What the environments of a world share. */
-export interface Context extends Patience, Rules {
+export interface Context extends RetryOptions, Rules {
   /** Whether to begin anew and repeat the actions when an answer was lost. */
   readonly replay: boolean;
   /**
@@ -99,7 +99,7 @@ export class RemoteEnvironment implements Environment {
   #begin(index: number): Promise<Beginning> {
     let fresh = false;
     this.#episode = undefined;
-    return this.#patiently(
+    return this.#retried(
       async () => {
         fresh = this.#remote === undefined;
         this.#remote ??= await this.#take(index);
@@ -108,7 +108,7 @@ export class RemoteEnvironment implements Environment {
       async (failure) => {
         await this.#leave();
         // An old environment may have been forgotten by its server; a new one that is refused will be again.
-        if (failure.fate === "refused" && fresh) throw failure;
+        if (failure.delivery === "refused" && fresh) throw failure;
       },
     );
   }
@@ -116,17 +116,17 @@ export class RemoteEnvironment implements Environment {
   #act(episode: Episode, action: string): Promise<Outcome> {
     let undelivered = 0;
     let anew = false;
-    return this.#patiently(
+    return this.#retried(
       async () => {
         this.#remote ??= await this.#repeated(episode);
         return this.#remote.step(action, this.#closing.signal);
       },
       async (failure) => {
-        const { fate } = failure;
+        const { delivery } = failure;
         // Once more to the same server, which may only be busy; then to another, or to it when it is back.
-        if (this.#remote && fate === "undelivered" && undelivered++ === 0) return;
+        if (this.#remote && delivery === "undelivered" && undelivered++ === 0) return;
         await this.#leave();
-        if (!this.#context.replay || (fate === "refused" && anew)) {
+        if (!this.#context.replay || (delivery === "refused" && anew)) {
           this.#episode = undefined;
           throw failure;
         }
@@ -152,14 +152,14 @@ export class RemoteEnvironment implements Environment {
     }
   }
 
-  /** What became of a request, with its failures as EnvironmentError. */
-  async #patiently<Result>(
+  /** A request that is repeated where that is safe, with its failures as EnvironmentError. */
+  async #retried<Result>(
     attempt: () => Promise<Result>,
     onFailure: (failure: ServerFailure) => Promise<void>,
   ): Promise<Result> {
     const { signal } = this.#closing;
     try {
-      return await patiently(this.#context, this.#number, signal, attempt, onFailure);
+      return await withRetries(this.#context, this.#number, signal, attempt, onFailure);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServerFailure)) throw error;

@@ -5,20 +5,20 @@
 import { isRecord, shown } from "./shape.ts";
 
 /**
- * What became of a request that failed.
+ * How far a request that failed came.
  *
  * undelivered: it did not reach the world, so sending it again is safe; unknown: the world may have
  * acted on it or not; refused: the server understood it and said no, and would again.
  */
-export type Fate = "undelivered" | "unknown" | "refused";
+export type Delivery = "undelivered" | "unknown" | "refused";
 
 export class ServerFailure extends Error {
   override name = "ServerFailure";
-  readonly fate: Fate;
+  readonly delivery: Delivery;
 
-  constructor(fate: Fate, message: string, options?: ErrorOptions) {
+  constructor(delivery: Delivery, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.fate = fate;
+    this.delivery = delivery;
   }
 }
 
@@ -113,14 +113,14 @@ const ADVICE: Readonly<Record<number, string>> = {
 };
 
 function statusFailure(url: string, { status, headers }: Response, text: string): ServerFailure {
-  const fate = BUSY.includes(status) ? "undelivered" : status >= 500 ? "unknown" : "refused";
+  const delivery = BUSY.includes(status) ? "undelivered" : status >= 500 ? "unknown" : "refused";
   const advice =
     status >= 300 && status < 400
       ? `it redirects to ${headers.get("location")}: use that as url`
       : ADVICE[status];
   const said = errorText(text);
   return new ServerFailure(
-    fate,
+    delivery,
     `${url} answered with status ${status}${said && `: ${said}`}${advice ? ` (${advice})` : ""}`,
   );
 }
@@ -148,10 +148,10 @@ function connectionFailure(url: string, error: unknown, doing: string): ServerFa
   if (cause instanceof AggregateError) cause = cause.errors[0];
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
   const reason = [code, message].filter((part) => typeof part === "string").join(" ");
-  const fate = NEVER_SENT.includes(String(code)) ? "undelivered" : "unknown";
+  const delivery = NEVER_SENT.includes(String(code)) ? "undelivered" : "unknown";
   return new ServerFailure(
-    fate,
-    fate === "undelivered"
+    delivery,
+    delivery === "undelivered"
       ? `${url} cannot be reached: ${reason} (is the server running?)`
       : `${url}: the connection broke ${doing}: ${reason}`,
     { cause: error },

@@ -74,7 +74,7 @@ export const agentgym = defineWorld({
     winReward: {
       kind: "number",
       about:
-        "the reward of solving a task, and 0 for anything else; unless said 10 for alfworld and " +
+        "the reward of solving a task, and 0 for anything else; default: 10 for alfworld and " +
         "webshop, as in our own, and for the others what the server gives",
     },
   },

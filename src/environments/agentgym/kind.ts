@@ -46,8 +46,8 @@ export interface ActionQuery {
   read(answer: unknown): readonly string[];
 }
 
-/** Where an episode stands on our server: what questions about it are answered from. */
-export interface Standing {
+/** An episode on our server: what questions about it are answered from. */
+export interface HostedEpisode {
   readonly task: Task;
   /** Its number among the server's tasks. */
   readonly index: number;
@@ -98,10 +98,10 @@ export interface Kind {
 
   /** Writes the answers of our server. */
   writeCreated(id: number): Json;
-  writeReset(id: number, standing: Standing): Json;
+  writeReset(id: number, episode: HostedEpisode): Json;
   writeStep(result: StepResult): Json;
   /** GET routes that are answered without saying which environment. */
   readonly constants?: Readonly<Record<string, Json>>;
   /** GET routes about one environment. */
-  readonly questions: Readonly<Record<string, (standing: Standing) => Json>>;
+  readonly questions: Readonly<Record<string, (episode: HostedEpisode) => Json>>;
 }

@@ -64,7 +64,7 @@ export class Remote {
         answer === null ? undefined : textsOf(answer),
       );
     } catch (error) {
-      if (error instanceof ServerFailure && error.fate === "refused") return undefined;
+      if (error instanceof ServerFailure && error.delivery === "refused") return undefined;
       throw error;
     }
   }

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServerFailure } from "./exchange.ts";
 
-export interface Patience {
+export interface RetryOptions {
   /** How often to ask again. */
   readonly retries: number;
   /** The first wait, in milliseconds; never more than `LONGEST_WAIT`. */
@@ -18,8 +18,8 @@ const LONGEST_WAIT = 10_000;
  * next attempt does; it throws to give up. `spread` (any whole number) shifts the waits, so that many
  * who failed together do not come back together.
  */
-export async function patiently<Result>(
-  { retries, wait }: Patience,
+export async function withRetries<Result>(
+  { retries, wait }: RetryOptions,
   spread: number,
   signal: AbortSignal,
   attempt: () => Promise<Result>,
@@ -34,7 +34,7 @@ export async function patiently<Result>(
       if (failed === retries)
         throw failed === 0
           ? error
-          : new ServerFailure(error.fate, `${error.message}; asked ${failed + 1} times`, {
+          : new ServerFailure(error.delivery, `${error.message}; asked ${failed + 1} times`, {
               cause: error,
             });
     }

@@ -9,11 +9,11 @@ import {
   type StepResult,
   type Task,
 } from "../environment.ts";
-import { admissibleCommands } from "./admissible.ts";
-import type { Game } from "./game.ts";
-import { shortestPlan } from "./planner.ts";
-import { play } from "./play.ts";
-import type { State } from "./state.ts";
+import { admissibleCommands } from "./engine/admissible.ts";
+import type { Game } from "./engine/game.ts";
+import { play } from "./engine/play.ts";
+import type { State } from "./engine/state.ts";
+import { shortestPlan } from "./planner/planner.ts";
 
 /** What the environments of a world share. */
 export interface Context {

@@ -6,13 +6,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineWorld } from "../define.ts";
 import { EXPLORERS, type ExplorerKind } from "./explorer/explorer.ts";
+import { TASK_TYPES, type TaskType } from "./files/tasks.ts";
 import { DIFFICULTIES, type DifficultyName } from "./household/difficulty.ts";
-import { TASK_TYPES, type TaskType } from "./tasks.ts";
 
 const types = {
   kind: "list",
   choices: TASK_TYPES,
-  about: "the kinds of task to play; all unless said",
+  about: "the kinds of task to play; default: all",
 } as const;
 
 const winReward = {
@@ -110,7 +110,7 @@ export const alfworld = defineWorld({
       kind: "text",
       about:
         'a folder or archive of game.tw-pddl files, or "builtin" for the games of the world ' +
-        `"household"; unless said: $ALFWORLD_DATA or ${DEFAULT_DATA_FOLDER} where there is one, else builtin`,
+        `"household"; default: $ALFWORLD_DATA or ${DEFAULT_DATA_FOLDER} where there is one, else builtin`,
     },
     types,
     winReward,
@@ -121,7 +121,7 @@ export const alfworld = defineWorld({
     const chosen = options.types as readonly TaskType[] | undefined;
     if (data !== "builtin") {
       const { alfworldWorld } = await import("./world.ts");
-      const { openLibrary } = await import("./library.ts");
+      const { openLibrary } = await import("./files/library.ts");
       const wishes = {
         types: chosen,
         winReward: options.winReward,

@@ -2,16 +2,16 @@
  * @file The world of real game files.
  */
 import { EnvironmentError, type LocalEnvironment, type Task, type World } from "../environment.ts";
+import { keepingRecent } from "../recent-cache.ts";
 import { requireSplit, taskSet } from "../tasks.ts";
-import { keepingRecent } from "./cache.ts";
+import type { Game } from "./engine/game.ts";
 import { GameEnvironment } from "./environment.ts";
 import { naming } from "./errors.ts";
 import { type ExplorerKind, explorer } from "./explorer/explorer.ts";
 import { learnPlaces, NO_PLACES, type Places } from "./explorer/places.ts";
-import type { Game } from "./game.ts";
-import { gameOf } from "./game-file.ts";
-import type { Library } from "./library.ts";
-import { OTHER_SPLIT, SPLITS, type TaskType } from "./tasks.ts";
+import { gameOf } from "./files/game-file.ts";
+import type { Library } from "./files/library.ts";
+import { OTHER_SPLIT, SPLITS, type TaskType } from "./files/tasks.ts";
 
 /** Compiled games to keep: some 35 KB each. */
 const KEPT = 1000;

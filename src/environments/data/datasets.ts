@@ -1,7 +1,7 @@
 /**
  * @file The data that `data get NAME` can fetch. A world with data of its own adds a line.
  */
-import { alfworldData } from "../alfworld/data.ts";
+import { alfworldData } from "../alfworld/files/download.ts";
 import { webshopAllData, webshopData } from "../webshop/data/download.ts";
 
 export interface Dataset {

@@ -42,12 +42,12 @@ export const tools = defineWorld({
       kind: "text",
       about:
         "what search searches: a folder of .txt and .md files, or a .json, .jsonl or .parquet file " +
-        "with title and text; with builtin questions their own documents unless said",
+        "with title and text; default: with builtin questions their own documents",
     },
     tools: {
       kind: "list",
       choices: ["calculator", "search", "javascript", "fetch"],
-      about: "which tools there are; all but fetch unless said",
+      about: "which tools there are; default: all but fetch",
     },
     mcp: {
       kind: "list",

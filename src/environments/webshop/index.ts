@@ -48,7 +48,7 @@ export const webshop = defineWorld({
       integer: true,
       minimum: 1,
       maximum: 10_000_000,
-      about: `how many products: all in the files, ${BUILT_IN_PRODUCTS} built-in ones unless said`,
+      about: `how many products; default: all in the files, or ${BUILT_IN_PRODUCTS} built-in ones`,
     },
     goals: {
       kind: "number",
@@ -120,7 +120,7 @@ export const webshop = defineWorld({
     cache: {
       kind: "text",
       about:
-        'where the search index of a large shop is kept, or "off"; unless said, the user\'s cache ' +
+        'where the search index of a large shop is kept, or "off"; default: the user\'s cache ' +
         "folder, from 20,000 products on",
     },
   },

@@ -1,7 +1,7 @@
 /**
  * @file Keeps products after they were made or read: all of a small shop, the latest of a large one.
  */
-import { keepingRecent } from "../alfworld/cache.ts";
+import { keepingRecent } from "../recent-cache.ts";
 import type { Product } from "./product.ts";
 
 /** Some 2 to 5 KB each. */

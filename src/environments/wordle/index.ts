@@ -12,14 +12,14 @@ export const wordle = defineWorld({
   options: {
     words: {
       kind: "text",
-      about: "a file with one word of five letters per line; our own list of 700 unless said",
+      about: "a file with one word of five letters per line; default: our own list of 700",
     },
     size: {
       kind: "number",
       integer: true,
       minimum: 2,
       maximum: 20_000,
-      about: "how many of the words a game knows; 400 of our own, all of yours unless said",
+      about: "how many of the words a game knows; default: 400 of our own, all of yours",
     },
     list: {
       kind: "boolean",

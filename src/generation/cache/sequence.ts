@@ -18,10 +18,10 @@ export class CachedSequence {
   }
 
   /**
-   * Makes the tokens these, keeping what is computed of a common beginning, and takes over pages with
+   * Replaces the tokens, keeping what is computed of a common beginning, and takes over pages with
    * the same content from others. At least the last token is left to compute: its output is needed.
    */
-  become(ids: readonly number[]): void {
+  setTokens(ids: readonly number[]): void {
     let common = 0;
     while (common < this.ids.length && common < ids.length && this.ids[common] === ids[common])
       common++;

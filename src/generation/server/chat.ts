@@ -25,7 +25,7 @@ export type ChatClientOptions = Pick<
 export interface ChatRequest {
   messages: readonly { readonly role: string; readonly content: string }[];
   maximumTokens?: number;
-  /** Left to the server unless said: some models refuse any. */
+  /** Default: left to the server, because some models refuse any. */
   temperature?: number;
   topP?: number;
   /** For the waits before retries, and for servers that take one. */

@@ -5,7 +5,7 @@
 import type { Tokenizer } from "../../models/index.ts";
 import type { Completion, GenerationRequest, TextGenerator } from "../request.ts";
 import { fillSampling } from "../sampling.ts";
-import { Collected } from "./collected.ts";
+import { CompletionBuilder } from "./completion-builder.ts";
 import { ServerError } from "./errors.ts";
 import { exchange } from "./exchange.ts";
 import { createLimiter } from "./limiter.ts";
@@ -43,7 +43,7 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
       throw new Error(
         `generate: conversation ${conversation} has a request that is not answered yet`,
       );
-    const collected = new Collected(request, sampling, {
+    const builder = new CompletionBuilder(request, sampling, {
       tokenizer,
       retokenize: viaText,
       known: options.logprobs ?? "model",
@@ -66,13 +66,13 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
     if (conversation !== undefined) conversations.add(conversation);
-    const running = answer(body, request, collected, stopping.signal);
+    const running = answer(body, request, builder, stopping.signal);
     open.set(stopping, running);
     try {
       return await running;
     } catch (error) {
       if (stopping.signal.aborted && stopping.signal.reason === closing) throw closing;
-      if (signal?.aborted) return collected.completion("abort");
+      if (signal?.aborted) return builder.completion("abort");
       throw error;
     } finally {
       signal?.removeEventListener("abort", abort);
@@ -84,18 +84,18 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
   async function answer(
     body: Record<string, unknown>,
     request: GenerationRequest,
-    collected: Collected,
+    builder: CompletionBuilder,
     signal: AbortSignal,
   ): Promise<Completion> {
     const leave = await limiter.enter(signal);
     try {
       await withRetries(
-        () => attempt(body, collected, signal),
+        () => attempt(body, builder, signal),
         BigInt(request.seed),
         settings,
         signal,
       );
-      return collected.finished();
+      return builder.finished();
     } finally {
       leave();
     }
@@ -103,20 +103,20 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
 
   async function attempt(
     body: Record<string, unknown>,
-    collected: Collected,
+    builder: CompletionBuilder,
     signal: AbortSignal,
   ): Promise<void> {
-    collected.begin();
+    builder.begin();
     try {
       const { apiKey } = options;
       for await (const json of exchange({ url, body, apiKey, timeout: settings.timeout, signal }))
-        collected.add(protocol.piece(json));
-      collected.requireEnd(url);
+        builder.add(protocol.piece(json));
+      builder.requireEnd(url);
     } catch (error) {
       // Tokens that were handed out cannot be taken back, and a second answer may differ.
-      if (error instanceof ServerError && error.retryable && collected.handedOut > 0)
+      if (error instanceof ServerError && error.retryable && builder.handedOut > 0)
         throw new ServerError(
-          `${error.message} (after ${collected.handedOut} tokens were handed to onToken: not asked again)`,
+          `${error.message} (after ${builder.handedOut} tokens were handed to onToken: not asked again)`,
           { cause: error },
         );
       throw error;

@@ -2,7 +2,7 @@
  * @file What one says about a server, checked and filled in.
  */
 import type { Tokenizer } from "../../models/index.ts";
-import type { LogprobKind } from "./collected.ts";
+import type { LogprobKind } from "./completion-builder.ts";
 import type { RetryOptions } from "./retry.ts";
 
 export interface ServerOptions {

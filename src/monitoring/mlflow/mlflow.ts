@@ -174,12 +174,12 @@ export function openMlflow(options: MlflowOptions): MlflowLogger {
 
   /** Waits until all is sent, at most `closeSeconds`. */
   async function drained(): Promise<void> {
-    const patience = new AbortController();
-    const { signal } = patience;
+    const limit = new AbortController();
+    const { signal } = limit;
     const over = wait(closeSeconds * 1000, true, { signal }).catch(() => true);
     haste.abort();
     while (working && !(await Promise.race([working, over])));
-    patience.abort();
+    limit.abort();
     haste = new AbortController();
   }
 

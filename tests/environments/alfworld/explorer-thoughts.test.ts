@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { thoughtOf } from "../../../src/environments/alfworld/explorer/thought.ts";
 import type { Wish } from "../../../src/environments/alfworld/explorer/wish.ts";
-import { TASK_TYPES } from "../../../src/environments/alfworld/tasks.ts";
+import { TASK_TYPES } from "../../../src/environments/alfworld/files/tasks.ts";
 import { findWorld, openWorld, type World } from "../../../src/environments/index.ts";
 
 const WISH: Wish = {

@@ -6,6 +6,11 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { GameError } from "../../../src/environments/alfworld/errors.ts";
+import { TASK_TYPES } from "../../../src/environments/alfworld/files/tasks.ts";
+import { DIFFICULTIES } from "../../../src/environments/alfworld/household/difficulty.ts";
+import { gameOfParameters } from "../../../src/environments/alfworld/household/world.ts";
+import { gameFileText } from "../../../src/environments/alfworld/household/write.ts";
 import {
   admissibleCommands,
   gameOf,
@@ -14,12 +19,7 @@ import {
   readGameFile,
   readProblem,
   shortestPlan,
-} from "../../../src/environments/alfworld/engine.ts";
-import { GameError } from "../../../src/environments/alfworld/errors.ts";
-import { DIFFICULTIES } from "../../../src/environments/alfworld/household/difficulty.ts";
-import { gameOfParameters } from "../../../src/environments/alfworld/household/world.ts";
-import { gameFileText } from "../../../src/environments/alfworld/household/write.ts";
-import { TASK_TYPES } from "../../../src/environments/alfworld/tasks.ts";
+} from "../../../src/environments/alfworld/internals.ts";
 import { EnvironmentError, openWorld, seededRandom } from "../../../src/environments/index.ts";
 import { anyText, problemText, smallGame } from "./material.ts";
 

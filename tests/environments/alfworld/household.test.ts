@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
-import { gameOf, readGameFile, readProblem } from "../../../src/environments/alfworld/engine.ts";
+import { TASK_TYPES } from "../../../src/environments/alfworld/files/tasks.ts";
 import { DIFFICULTIES } from "../../../src/environments/alfworld/household/difficulty.ts";
 import {
   contentOf,
@@ -19,8 +19,8 @@ import { problemOf } from "../../../src/environments/alfworld/household/problem.
 import { layoutOf } from "../../../src/environments/alfworld/household/room.ts";
 import { compileHousehold } from "../../../src/environments/alfworld/household/world.ts";
 import { gameFileText, problemText } from "../../../src/environments/alfworld/household/write.ts";
-import { shortestPlan } from "../../../src/environments/alfworld/planner.ts";
-import { TASK_TYPES } from "../../../src/environments/alfworld/tasks.ts";
+import { gameOf, readGameFile, readProblem } from "../../../src/environments/alfworld/internals.ts";
+import { shortestPlan } from "../../../src/environments/alfworld/planner/planner.ts";
 import {
   EnvironmentError,
   type LocalEnvironment,

@@ -1,8 +1,9 @@
 /**
  * @file What the tests of ALFWorld share: where the real games are, and small problems.
  */
-import { type Game, readProblem } from "../../../src/environments/alfworld/engine.ts";
-import { compileGame } from "../../../src/environments/alfworld/game.ts";
+
+import { compileGame } from "../../../src/environments/alfworld/engine/game.ts";
+import { type Game, readProblem } from "../../../src/environments/alfworld/internals.ts";
 import type { Random } from "../../../src/environments/index.ts";
 import { sharedFile } from "../../support/shared.ts";
 

@@ -2,18 +2,18 @@
  * @file The planner against searching everything, from the start and from the middle of games.
  */
 import { describe, expect, it } from "vitest";
+import type { State } from "../../../src/environments/alfworld/engine/state.ts";
+import { TASK_TYPES } from "../../../src/environments/alfworld/files/tasks.ts";
+import {
+  compileHousehold,
+  gameOfParameters,
+} from "../../../src/environments/alfworld/household/world.ts";
 import {
   admissibleCommands,
   type Game,
   play,
   shortestPlan,
-} from "../../../src/environments/alfworld/engine.ts";
-import {
-  compileHousehold,
-  gameOfParameters,
-} from "../../../src/environments/alfworld/household/world.ts";
-import type { State } from "../../../src/environments/alfworld/state.ts";
-import { TASK_TYPES } from "../../../src/environments/alfworld/tasks.ts";
+} from "../../../src/environments/alfworld/internals.ts";
 import { seededRandom } from "../../../src/environments/index.ts";
 import { smallGame } from "./material.ts";
 

@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
+import { explorer } from "../../../src/environments/alfworld/explorer/explorer.ts";
 import {
   admissibleCommands,
   type Game,
@@ -12,8 +13,7 @@ import {
   openLibrary,
   play,
   shortestPlan,
-} from "../../../src/environments/alfworld/engine.ts";
-import { explorer } from "../../../src/environments/alfworld/explorer/explorer.ts";
+} from "../../../src/environments/alfworld/internals.ts";
 import { alfworldWorld } from "../../../src/environments/alfworld/world.ts";
 import type { LocalEnvironment, World } from "../../../src/environments/index.ts";
 import { checkAlfworld } from "../../../tools/golden/alfworld.ts";

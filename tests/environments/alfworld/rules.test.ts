@@ -3,15 +3,19 @@
  * commands against trying everything.
  */
 import { describe, expect, it } from "vitest";
-import { readCommand } from "../../../src/environments/alfworld/command.ts";
-import { admissibleCommands, type Game, play } from "../../../src/environments/alfworld/engine.ts";
+import { readCommand } from "../../../src/environments/alfworld/engine/command.ts";
+import { isPossible } from "../../../src/environments/alfworld/engine/rules.ts";
+import type { State } from "../../../src/environments/alfworld/engine/state.ts";
+import { TASK_TYPES } from "../../../src/environments/alfworld/files/tasks.ts";
 import {
   compileHousehold,
   gameOfParameters,
 } from "../../../src/environments/alfworld/household/world.ts";
-import { isPossible } from "../../../src/environments/alfworld/rules.ts";
-import type { State } from "../../../src/environments/alfworld/state.ts";
-import { TASK_TYPES } from "../../../src/environments/alfworld/tasks.ts";
+import {
+  admissibleCommands,
+  type Game,
+  play,
+} from "../../../src/environments/alfworld/internals.ts";
 import { seededRandom } from "../../../src/environments/index.ts";
 import { anyText, smallGame } from "./material.ts";
 

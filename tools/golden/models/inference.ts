@@ -34,7 +34,7 @@ export function cachedLogitProblems(model: Model, golden: Golden): string[] {
   const table = rotaryTable(model);
   const work = rows.map((ids) => {
     const sequence = new CachedSequence(pool);
-    sequence.become(ids);
+    sequence.setTokens(ids);
     sequence.reserve(ids.length);
     return { sequence, tokens: 1, found: [] as number[][] };
   });

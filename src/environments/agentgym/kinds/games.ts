@@ -108,7 +108,7 @@ export const babyai: Kind = {
     ...{ observation: observation.text, reward: 0, score: 0, deleted: false, done: false },
   }),
   writeStep: scored(1),
-  questions: { observation: (standing) => ({ observation: standing.observation.text }) },
+  questions: { observation: (episode) => ({ observation: episode.observation.text }) },
 };
 
 /** Its texts end with a line `Available actions: ["turn left", …]`. */
@@ -166,7 +166,7 @@ export const sciworld: Kind = {
     observation,
     detail,
     task_description: ({ observation }) => observation.instruction ?? "",
-    action_hint: (standing) => ({ possible_actions: actions(standing), possible_objects: [] }),
+    action_hint: (episode) => ({ possible_actions: actions(episode), possible_objects: [] }),
   },
 };
 

@@ -2,7 +2,7 @@
  * @file The environments that a server keeps for others: by number, not too many, and not for ever.
  */
 import type { Environment, StepResult, Task, World } from "../../environment.ts";
-import type { Kind, Standing } from "../kind.ts";
+import type { HostedEpisode, Kind } from "../kind.ts";
 
 /** A request that cannot be carried out. `busy`: not now, but perhaps later. */
 export class Refusal extends Error {
@@ -31,7 +31,7 @@ interface Place {
   readonly environment: Environment;
   /** The number of the task that it was created for. */
   readonly wish: number | undefined;
-  standing: Standing | undefined;
+  episode: HostedEpisode | undefined;
   /** When it was last used, in milliseconds. */
   used: number;
   /** What is under way, and never fails: the next request waits for it. */
@@ -71,35 +71,35 @@ export class HostedEnvironments {
     }
     const environment = this.#world.environment();
     const last = Promise.resolve();
-    const place: Place = { environment, wish, standing: undefined, used: Date.now(), last };
+    const place: Place = { environment, wish, episode: undefined, used: Date.now(), last };
     this.#places.set(this.#next, place);
     return this.#next++;
   }
 
   /** Without a number: the task it was created for, or the next one in turn. */
-  reset(id: number, wanted?: number): Promise<Standing> {
+  reset(id: number, wanted?: number): Promise<HostedEpisode> {
     return this.#use(id, async (place) => {
       const index = this.#index(wanted ?? place.wish ?? this.#turn++ % this.#tasks.length);
       const task = this.#tasks.task(index);
-      place.standing = undefined; // Should it fail, no episode is left, also not the one before.
+      place.episode = undefined; // Should it fail, no episode is left, also not the one before.
       const observation = await place.environment.reset(task);
-      place.standing = { task, index, first: observation, observation, result: undefined };
-      return place.standing;
+      place.episode = { task, index, first: observation, observation, result: undefined };
+      return place.episode;
     });
   }
 
   step(id: number, action: string): Promise<StepResult> {
     return this.#use(id, async (place) => {
-      const standing = this.#begun(id, place);
-      if (this.#kind.refusesFinished && standing.result?.done)
+      const episode = this.#begun(id, place);
+      if (this.#kind.refusesFinished && episode.result?.done)
         throw new Refusal(`environment ${id} has finished its task; reset it first.`);
       const result = await place.environment.step(action);
-      place.standing = { ...standing, observation: result.observation, result };
+      place.episode = { ...episode, observation: result.observation, result };
       return result;
     });
   }
 
-  standing(id: number): Promise<Standing> {
+  episode(id: number): Promise<HostedEpisode> {
     return this.#use(id, async (place) => this.#begun(id, place));
   }
 
@@ -129,8 +129,8 @@ export class HostedEnvironments {
     throw new Refusal(`there is no task ${wanted}; there are 0 to ${length - 1}.`);
   }
 
-  #begun(id: number, { standing }: Place): Standing {
-    if (standing) return standing;
+  #begun(id: number, { episode }: Place): HostedEpisode {
+    if (episode) return episode;
     throw new Refusal(`environment ${id} has no task yet; reset it first.`);
   }
 

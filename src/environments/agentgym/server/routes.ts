@@ -43,9 +43,9 @@ export function routesOf(
         if (given[field] !== undefined && given[field] !== null)
           throw new Refusal(`this server has its own tasks; leave "${field}" out of the request.`);
       const id = hosted.create(kind.createsWithTask ? whole(given, "id") : undefined);
-      const standing = kind.createsBegun && (await hosted.reset(id, id));
-      return standing && kind.createsBegun === "told"
-        ? kind.writeReset(id, standing)
+      const episode = kind.createsBegun && (await hosted.reset(id, id));
+      return episode && kind.createsBegun === "told"
+        ? kind.writeReset(id, episode)
         : kind.writeCreated(id);
     },
     async reset(given) {
@@ -61,13 +61,13 @@ export function routesOf(
     "": () => `openmanus-rl serves ${world.name} as ${kind.name}`,
     list_envs: () => [...hosted.numbers],
     async solution(given) {
-      const { task } = await hosted.standing(idOf(given));
+      const { task } = await hosted.episode(idOf(given));
       return (await world.solution?.(task)) ?? null;
     },
   };
   for (const [name, answer] of Object.entries(kind.constants ?? {})) get[name] = () => answer;
   for (const [name, answer] of Object.entries(kind.questions))
-    get[name] = async (given) => answer(await hosted.standing(idOf(given)));
+    get[name] = async (given) => answer(await hosted.episode(idOf(given)));
 
   const routes = new Map<string, Route>([["/", { method: "GET", answer: get[""]! }]]);
   for (const [name, answer] of Object.entries(post))

@@ -14,9 +14,9 @@ import { listener } from "./http.ts";
 import { routesOf } from "./routes.ts";
 
 export interface ServeOptions {
-  /** As which kind of AgentGym's servers. Unless said, by the world's name, or else as textcraft. */
+  /** As which kind of AgentGym's servers. Default: by the world's name, or else textcraft. */
   kind?: string | undefined;
-  /** Only the tasks of this split; all splits, one behind the other, unless said. */
+  /** Only the tasks of this split. Default: all splits, one behind the other. */
   split?: string | undefined;
   /** Default 127.0.0.1. */
   host?: string | undefined;

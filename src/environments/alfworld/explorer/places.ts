@@ -2,7 +2,7 @@
  * @file Where things usually are: learned from other games, as a person has learned it from other
  * homes.
  */
-import { type Game, IS } from "../game.ts";
+import { type Game, IS } from "../engine/game.ts";
 
 export interface Places {
   /** How many objects of that class a receptacle of that class holds, where there are such objects. */

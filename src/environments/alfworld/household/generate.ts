@@ -5,7 +5,7 @@
  * plays it. It is solvable by construction: what the task needs is there, and nothing can get lost.
  */
 import { type Random, seededRandom } from "../../random.ts";
-import type { TaskType } from "../tasks.ts";
+import type { TaskType } from "../files/tasks.ts";
 import type { Difficulty } from "./difficulty.ts";
 import { isUnseen, layoutOf, type Room, roomOf } from "./room.ts";
 import {

@@ -3,8 +3,8 @@
  * sentence.
  */
 import { type Random, seededRandom } from "../../random.ts";
-import type { Expression } from "../expression.ts";
-import type { Fact, Kind, Problem } from "../problem.ts";
+import type { Expression } from "../pddl/expression.ts";
+import type { Fact, Kind, Problem } from "../pddl/problem.ts";
 import type { Household, Wanted } from "./generate.ts";
 import { OBJECT_GROUPS } from "./vocabulary.ts";
 

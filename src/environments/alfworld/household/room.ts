@@ -5,7 +5,7 @@
  * sees, so that the two cannot meet whatever the seed.
  */
 import { seededRandom, stableHash } from "../../random.ts";
-import { keepingRecent } from "../cache.ts";
+import { keepingRecent } from "../../recent-cache.ts";
 import type { Difficulty } from "./difficulty.ts";
 import { RECEPTACLES, type ReceptacleName, ROOM_KINDS, type RoomKind } from "./vocabulary.ts";
 

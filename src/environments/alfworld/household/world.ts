@@ -8,15 +8,15 @@ import {
   type Task,
   type World,
 } from "../../environment.ts";
+import { keepingRecent } from "../../recent-cache.ts";
 import { requireSplit, taskSet } from "../../tasks.ts";
-import { keepingRecent } from "../cache.ts";
+import { compileGame, type Game } from "../engine/game.ts";
 import { GameEnvironment } from "../environment.ts";
 import { type ExplorerKind, explorer } from "../explorer/explorer.ts";
 import { learnPlaces, type Places } from "../explorer/places.ts";
-import { compileGame, type Game } from "../game.ts";
-import { HELP } from "../help.ts";
-import { shortestPlan } from "../planner.ts";
-import { TASK_TYPES, type TaskType } from "../tasks.ts";
+import { HELP } from "../files/help.ts";
+import { TASK_TYPES, type TaskType } from "../files/tasks.ts";
+import { shortestPlan } from "../planner/planner.ts";
 import { DIFFICULTIES, type Difficulty, type DifficultyName } from "./difficulty.ts";
 import { generate, type Parameters } from "./generate.ts";
 import { type HouseholdGame, problemOf } from "./problem.ts";

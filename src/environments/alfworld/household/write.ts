@@ -1,9 +1,10 @@
 /**
  * @file A household game as a file of the original's form, for keeping, showing and exchanging it.
  */
-import type { Expression } from "../expression.ts";
-import { HELP } from "../help.ts";
-import { KINDS, type Problem } from "../problem.ts";
+
+import { HELP } from "../files/help.ts";
+import type { Expression } from "../pddl/expression.ts";
+import { KINDS, type Problem } from "../pddl/problem.ts";
 import type { HouseholdGame } from "./problem.ts";
 
 /** The text of a game.tw-pddl. Its rules are those of our engine, so it carries none. */

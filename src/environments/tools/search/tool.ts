@@ -20,7 +20,7 @@ export function searchTool(documents: readonly Document[], usual = 3): Tool {
         query: { type: "string", description: "a few words", maxLength: 1000 },
         count: {
           ...{ type: "integer", minimum: 1, maximum: MOST_RESULTS },
-          description: `how many documents to show; ${usual} unless said`,
+          description: `how many documents to show; default: ${usual}`,
         },
       },
       required: ["query"],

@@ -14,7 +14,7 @@ const TEST_GOALS = 500;
 export interface FileShopOptions {
   readonly human: boolean;
   readonly small: boolean | undefined;
-  /** Only so many products; all unless said. */
+  /** Only so many products. Default: all. */
   readonly products: number | undefined;
   /** Goals after those of the test that are set aside as the split "valid". */
   readonly valid: number;

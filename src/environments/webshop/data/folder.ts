@@ -28,7 +28,7 @@ const WANTED =
 
 /**
  * The files of a folder (or of `data` in it), or those beside the file of products. Where there are both
- * sizes, `small` says which: the thousand products unless said.
+ * sizes, `small` says which. Default: the thousand products.
  */
 export function dataFiles(path: string, small: boolean | undefined): DataFiles {
   if (!existsSync(path))

@@ -13,8 +13,8 @@ import type { ShopperKind } from "./kind.ts";
 import { type ItemReading, type Offer, type Reading, readPage } from "./reading.ts";
 import { type Wishes, wishesOf } from "./wishes.ts";
 
-/** An episode usually has 15 steps; these are needed at the end to open a product, choose and buy. */
-const PATIENCE = 15 - 5;
+/** Steps to look around: of an episode's usual 15, five are needed to open a product, choose and buy. */
+const SEARCH_STEPS = 15 - 5;
 
 interface Candidate {
   readonly asin: string;
@@ -69,7 +69,7 @@ export function shopper(kind: ShopperKind): Expert {
     const unknown = offers.filter(({ asin }) => !judged.has(asin));
     const next = unknown.find((offer) => likelihood(offer, wanted.priceLimit) > 0);
     if (next) return open(next, wanted, decided !== undefined);
-    if (steps < PATIENCE && offers.length > 0) return "click[next >]";
+    if (steps < SEARCH_STEPS && offers.length > 0) return "click[next >]";
     return unknown[0] ? open(unknown[0], wanted, true) : search(wanted);
   };
 
@@ -88,7 +88,7 @@ export function shopper(kind: ShopperKind): Expert {
     current = here;
     if (decided?.asin !== here.asin) {
       const candidate = judge(page, wanted, here);
-      const late = steps >= PATIENCE;
+      const late = steps >= SEARCH_STEPS;
       if (!here.read && candidate.unsure && candidate.hasOptions && !late) {
         here.read = true;
         takeBack = () => {
@@ -122,7 +122,7 @@ export function shopper(kind: ShopperKind): Expert {
         case "search":
           return search(wishes);
         case "results":
-          if (steps >= PATIENCE) decided ??= best;
+          if (steps >= SEARCH_STEPS) decided ??= best;
           return results(page.offers, wishes);
         case "item":
           return item(page, wishes);

@@ -1,8 +1,9 @@
 /**
  * @file The built-in shop: nothing to download, any size.
  */
-import { keepingRecent } from "../../alfworld/cache.ts";
+
 import { seededRandom, stableHash } from "../../random.ts";
+import { keepingRecent } from "../../recent-cache.ts";
 import { cacheFolder, fingerprint } from "../cache-folder.ts";
 import type { Goal } from "../goal.ts";
 import { keptProducts } from "../kept-products.ts";

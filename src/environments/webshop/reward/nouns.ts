@@ -6,7 +6,7 @@
  */
 import { createRequire } from "node:module";
 import type { ItemToken, WinkMethods } from "wink-nlp";
-import { keepingRecent } from "../../alfworld/cache.ts";
+import { keepingRecent } from "../../recent-cache.ts";
 import type { NounFinder } from "./type.ts";
 
 /** Titles whose nouns are remembered. */

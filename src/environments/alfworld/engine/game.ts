@@ -3,10 +3,10 @@
  * texts. Objects, receptacles and locations are indices in the order of their ids, which is the
  * order in which the texts list them.
  */
-import { GameError } from "./errors.ts";
-import { compileGoal, type Goal } from "./goal.ts";
+import { GameError } from "../errors.ts";
+import { compileGoal, type Goal } from "../pddl/goal.ts";
+import { type Fact, PREDICATES, type Problem } from "../pddl/problem.ts";
 import { byCodePoint, detached, displayNames, listed } from "./names.ts";
-import { type Fact, PREDICATES, type Problem } from "./problem.ts";
 import { receptacleState, State } from "./state.ts";
 
 /** What can be done with an object, as bits. */

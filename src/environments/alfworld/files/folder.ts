@@ -11,8 +11,8 @@ import {
   statSync,
 } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import { EnvironmentError } from "../environment.ts";
-import { naming } from "./errors.ts";
+import { EnvironmentError } from "../../environment.ts";
+import { naming } from "../errors.ts";
 import { isMarkedSolvable, LARGEST_GAME_FILE, readGameFile } from "./game-file.ts";
 import type { Library } from "./library.ts";
 import { type Entry, entryOf, isGamePath, isLeftOut, OTHER_SPLIT } from "./tasks.ts";

@@ -1,9 +1,9 @@
 /**
  * @file The ways to reach a goal: each choice of things for its variables, as a list of simple wishes.
  */
-import { CAN, type Game } from "./game.ts";
-import { type Formula, keyOf, type Term } from "./goal.ts";
-import type { State } from "./state.ts";
+import { CAN, type Game } from "../engine/game.ts";
+import type { State } from "../engine/state.ts";
+import { type Formula, keyOf, type Term } from "../pddl/goal.ts";
 
 /** What must be true at the end, by indices of objects, receptacles and locations. */
 export interface Wishes {

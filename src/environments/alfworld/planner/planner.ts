@@ -5,11 +5,11 @@
  * most promising one on, by A* over the few commands that can matter for it, until no other way can
  * be shorter.
  */
-import { type Command, commandText } from "./command.ts";
-import { CAN, type Game, HAS_BEEN, IS } from "./game.ts";
+import { type Command, commandText } from "../engine/command.ts";
+import { CAN, type Game, HAS_BEEN, IS } from "../engine/game.ts";
+import { isAccessible, isPossible, stateAfter } from "../engine/rules.ts";
+import type { State } from "../engine/state.ts";
 import { type Wishes, waysToGoal } from "./ground.ts";
-import { isAccessible, isPossible, stateAfter } from "./rules.ts";
-import type { State } from "./state.ts";
 
 /** Beyond this many states something is odd; real games need some dozens. */
 const MOST_STATES = 100_000;

@@ -4,7 +4,7 @@
  * As in the planner whose files these are: everything is lower-cased, `;` starts a comment, and `?`
  * starts a new word. Hostile text costs no more than its length and fails with a clear message.
  */
-import { GameError } from "./errors.ts";
+import { GameError } from "../errors.ts";
 import { isSpace } from "./white-space.ts";
 
 export type Expression = string | readonly Expression[];

@@ -2,11 +2,12 @@
  * @file game.tw-pddl: one JSON object with the rules (the same in all games), the texts, the problem
  * and a recorded solution.
  */
-import { GameError } from "./errors.ts";
-import { compileGame, type Game } from "./game.ts";
+
+import { compileGame, type Game } from "../engine/game.ts";
+import { detached } from "../engine/names.ts";
+import { GameError } from "../errors.ts";
+import { readProblem } from "../pddl/problem.ts";
 import { HELP } from "./help.ts";
-import { detached } from "./names.ts";
-import { readProblem } from "./problem.ts";
 
 /** What we use of a game file. */
 export interface GameFile {

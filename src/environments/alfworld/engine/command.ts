@@ -1,8 +1,9 @@
 /**
  * @file Commands: what an agent types, as numbers.
  */
+
+import { stripped } from "../pddl/white-space.ts";
 import type { Game } from "./game.ts";
-import { stripped } from "./white-space.ts";
 
 export type Verb =
   | "go"

@@ -2,8 +2,8 @@
  * @file A collection of game files: a folder, an archive, or a single file.
  */
 import { existsSync, statSync } from "node:fs";
-import { ArchiveError } from "../archive/error.ts";
-import { EnvironmentError } from "../environment.ts";
+import { ArchiveError } from "../../archive/error.ts";
+import { EnvironmentError } from "../../environment.ts";
 import { openFolder } from "./folder.ts";
 import type { GameFile } from "./game-file.ts";
 import { openTar } from "./packed.ts";

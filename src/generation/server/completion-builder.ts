@@ -1,5 +1,5 @@
 /**
- * @file One answer of a server while it arrives, and the completion that it becomes.
+ * @file Builds a completion from the pieces of a server's answer, as they arrive.
  */
 import type { Tokenizer } from "../../models/index.ts";
 import type { Completion, FinishReason, GenerationRequest, SampledToken } from "../request.ts";
@@ -16,7 +16,7 @@ import { emptyPiece, type Piece } from "./protocol.ts";
  */
 export type LogprobKind = "model" | "tempered" | "sampled";
 
-export interface CollectedOptions {
+export interface CompletionBuilderOptions {
   tokenizer: Tokenizer | undefined;
   /** Whether the answer's text is to be tokenised again. */
   retokenize: boolean;
@@ -24,16 +24,20 @@ export interface CollectedOptions {
   weightsVersion: number;
 }
 
-export class Collected {
+export class CompletionBuilder {
   /** Everything of this attempt so far. */
   piece: Piece = emptyPiece();
   /** Tokens that onToken has seen. */
   handedOut = 0;
   readonly #request: GenerationRequest;
   readonly #sampling: FilledSampling;
-  readonly #options: CollectedOptions;
+  readonly #options: CompletionBuilderOptions;
 
-  constructor(request: GenerationRequest, sampling: FilledSampling, options: CollectedOptions) {
+  constructor(
+    request: GenerationRequest,
+    sampling: FilledSampling,
+    options: CompletionBuilderOptions,
+  ) {
     this.#request = request;
     this.#sampling = sampling;
     this.#options = options;

@@ -4,10 +4,11 @@
  * What never changes (types, abilities) is decided while compiling: it narrows down which things a
  * variable can stand for, so that deciding a state means looking at a handful of objects.
  */
-import { GameError } from "./errors.ts";
+
+import type { State } from "../engine/state.ts";
+import { GameError } from "../errors.ts";
 import { type Expression, excerpt } from "./expression.ts";
 import { type Kind, PREDICATES, type Problem, readKinds } from "./problem.ts";
-import type { State } from "./state.ts";
 
 /** A thing, as a number (see Goal.indices), or the variable ~slot. */
 export type Term = number;

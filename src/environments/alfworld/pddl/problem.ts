@@ -1,7 +1,7 @@
 /**
  * @file A game's PDDL problem as facts: what there is, what is true at the beginning, what is wanted.
  */
-import { GameError } from "./errors.ts";
+import { GameError } from "../errors.ts";
 import { type Expression, excerpt, readExpression } from "./expression.ts";
 
 export const KINDS = ["agent", "location", "receptacle", "object", "rtype", "otype"] as const;

@@ -11,14 +11,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { ArchiveError } from "../archive/error.ts";
-import { unpackZip } from "../archive/unpack.ts";
-import type { Dataset, GetOptions } from "../data/datasets.ts";
-import { DownloadError, download } from "../data/download.ts";
-import { EnvironmentError } from "../environment.ts";
-import { naming } from "./errors.ts";
+import { ArchiveError } from "../../archive/error.ts";
+import { unpackZip } from "../../archive/unpack.ts";
+import type { Dataset, GetOptions } from "../../data/datasets.ts";
+import { DownloadError, download } from "../../data/download.ts";
+import { EnvironmentError } from "../../environment.ts";
+import { naming } from "../errors.ts";
+import { DEFAULT_DATA_FOLDER } from "../index.ts";
 import { gameOf } from "./game-file.ts";
-import { DEFAULT_DATA_FOLDER } from "./index.ts";
 import { type Library, openLibrary } from "./library.ts";
 
 /** The real archive has some 90 MB and 4 thousand games; whatever is far beyond that is not it. */

@@ -1,9 +1,9 @@
 /**
  * @file Games in a zip, each unpacked when it is asked for.
  */
-import { ZipFile } from "../archive/zip.ts";
-import { EnvironmentError } from "../environment.ts";
-import { naming } from "./errors.ts";
+import { ZipFile } from "../../archive/zip.ts";
+import { EnvironmentError } from "../../environment.ts";
+import { naming } from "../errors.ts";
 import { isMarkedSolvable, LARGEST_GAME_FILE, readGameFile } from "./game-file.ts";
 import type { Library } from "./library.ts";
 import { type Entry, entryOf, isGamePath, isLeftOut } from "./tasks.ts";

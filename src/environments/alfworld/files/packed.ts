@@ -3,10 +3,10 @@
  * compactly, some 7 KB each.
  */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { tarBytes } from "../archive/files.ts";
-import { tarFiles } from "../archive/tar.ts";
-import { EnvironmentError } from "../environment.ts";
-import { GameError, naming } from "./errors.ts";
+import { tarBytes } from "../../archive/files.ts";
+import { tarFiles } from "../../archive/tar.ts";
+import { EnvironmentError } from "../../environment.ts";
+import { GameError, naming } from "../errors.ts";
 import { type GameFile, LARGEST_GAME_FILE, readGameFile } from "./game-file.ts";
 import type { Library } from "./library.ts";
 import { type Entry, entryOf, isGamePath, isLeftOut } from "./tasks.ts";
