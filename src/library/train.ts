@@ -166,9 +166,7 @@ async function warmUp(
     gradientCheckpointing: run.model.gradientCheckpointing,
     signal: options.signal,
   });
-  audience.say(
-    `warm start on ${learned} expert episodes (${tokens} tokens), loss ${loss.toFixed(2)}`,
-  );
+  audience.say(`warm start on ${learned} sequences (${tokens} tokens), loss ${loss.toFixed(2)}`);
 }
 
 function isModel(folder: string): boolean {
