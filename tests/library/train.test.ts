@@ -78,6 +78,18 @@ describe("a run goes on", () => {
     expect((await run.evaluate({ model: "start", tasks: 2 })).tasks).toBe(2);
   });
 
+  it("is not interrupted by a signal in its last iteration: that is the end anyway", async () => {
+    const stopping = new AbortController();
+    const run = await train(
+      options("late", {
+        iterations: 1,
+        signal: stopping.signal,
+        onEpisode: () => stopping.abort(),
+      }),
+    );
+    expect(run).toMatchObject({ interrupted: false, state: { step: 1 } });
+  });
+
   it("with what is there when it has nothing left to do", async () => {
     const again = await train(options("undisturbed"));
     expect(again).toMatchObject({ resumedFrom: ITERATIONS, state: undisturbed.state });

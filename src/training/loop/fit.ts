@@ -75,6 +75,7 @@ export interface FitResult {
   readonly state: RunState;
   /** Why it ended before its last iteration. */
   readonly stopped: Stop | undefined;
+  /** Aborted before its last iteration. */
   readonly interrupted: boolean;
 }
 
@@ -254,7 +255,8 @@ export async function fit(given: FitOptions): Promise<FitResult> {
     }
   }
   if (stopped) say(`the run ends after iteration ${state.step}: ${stopped.reason}`);
-  return { state, stopped, interrupted };
+  // One that comes in the last iteration interrupts nothing any more.
+  return { state, stopped, interrupted: interrupted && state.step < iterations };
 }
 
 function newState({ advantages }: TrainingOptions): RunState {
