@@ -25,6 +25,7 @@ import {
   runTraining,
   writeRunReport,
 } from "../training/index.ts";
+import { checkOptions } from "./check.ts";
 import { loggersOf } from "./loggers.ts";
 import { makeModel } from "./model.ts";
 import type { NewModel, TrainCall, TrainOptions } from "./options.ts";
@@ -98,6 +99,7 @@ export interface Plan extends Resolved {
 }
 
 export async function planOf(options: TrainCall): Promise<Plan> {
+  checkOptions(options);
   const isNewModel = typeof options.model === "object";
   // A small model that learns the form from examples gets the world's own text, not instructions.
   const preset = options.preset ?? (isNewModel ? "small-model" : undefined);
