@@ -1,0 +1,193 @@
+/**
+ * @file Options of `train`: each mistake gets a sentence, and nothing is left behind; `settings` win over
+ * the other options.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import {
+  defineEnvironment,
+  defineFormat,
+  environment,
+  type MetricsLogger,
+  planOf,
+  rewardFunction,
+  type Settings,
+  type TrainCall,
+  type TrainOptions,
+  train,
+} from "../../src/library/index.ts";
+import { readTrajectories } from "../../src/rollout/index.ts";
+import { lights, NEW_MODEL, QUICK, warmModel } from "./support.ts";
+
+const parent = mkdtempSync(join(tmpdir(), "openmanus-options-"));
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+let model: string;
+beforeAll(async () => {
+  model = await warmModel(parent);
+});
+
+/** Options as a program without types may give them. */
+const wrong = (options: unknown) => options as Partial<TrainOptions>;
+
+describe("a mistake gets a sentence, and leaves no folder", () => {
+  const silent = defineEnvironment({
+    name: "silent",
+    summary: "a world without an expert",
+    maximumSteps: 2,
+    splits: { train: 5, test: 5 },
+    start: () => ({}),
+    intro: () => "Say something.",
+    actions: () => ["yes", "no"],
+    act: (_state, action) => ({ text: "So.", won: action === "yes" }),
+  });
+  const warmStart = { episodes: 5 };
+
+  it.each<[string, Partial<TrainOptions>, RegExp]>([
+    [
+      "an unknown algorithm",
+      wrong({ algorithm: "grp" }),
+      /algorithm\.adv_estimator is "grp", expected .*Did you mean grpo\?/,
+    ],
+    [
+      "an unknown loss",
+      wrong({ algorithm: { loss: "vanila" } }),
+      /loss_mode is "vanila", expected .*Did you mean vanilla\?/,
+    ],
+    ["an unknown preset", { preset: "huge" }, /there is no preset "huge"; there are alfworld, /],
+    ["no reward at all", { rewards: [] }, /every weight of reward\.\* is 0.*nothing to learn/],
+    [
+      "a model that is not there",
+      { model: "models/none" },
+      /there is no model in "models\/none" \(no config\.json\)/,
+    ],
+    [
+      "a preset of models that is not there",
+      wrong({ model: { preset: "tny" } }),
+      /model\.preset is "tny", expected tiny · /,
+    ],
+    ["no model", { model: "" }, /no model: name its folder/],
+    [
+      "a warm start without an expert",
+      { world: silent, warmStart },
+      /silent has no scripted expert.*give episodes of your own/,
+    ],
+    [
+      "random actions of an expert that cannot go on from there",
+      { warmStart: { ...warmStart, randomActions: 0.5 } },
+      /the expert of lights cannot go on after actions that are not its own.*acted/,
+    ],
+    ["a warm start on nothing", { warmStart: { data: [] } }, /warmStart: data has no episodes/],
+    ["an unknown world", { world: "lihgts" }, /lihgts: there is no world of this name/],
+    [
+      "an unknown format",
+      { agent: { format: "reakt" } },
+      /env\.format is "reakt", expected .*Did you mean react\?/,
+    ],
+    [
+      "an unknown setting",
+      wrong({ settings: { trainer: { total_epoch: 3 } } }),
+      /there is no setting trainer\.total_epoch\. Did you mean trainer\.total_epochs\?/,
+    ],
+    [
+      "an unknown option",
+      wrong({ iteration: 3 }),
+      /there is no option iteration; did you mean iterations\?/,
+    ],
+    [
+      "an unknown option further in",
+      wrong({ warmStart: { episode: 3 } }),
+      /there is no option warmStart\.episode; did you mean warmStart\.episodes\?/,
+    ],
+    ["a number that is none", wrong({ iterations: "many" }), /trainer\.total_epochs is "many"/],
+    ["a group of one", { algorithm: "grpo", groupSize: 1 }, /compares the episodes of a group/],
+    ["an unknown split", { validation: { split: "valid" } }, /lights: .*valid.*train, test/],
+    ["options that the world does not have", { worldOptions: { size: 3 } }, /lights: .*size/],
+  ])("%s", async (name, own, message) => {
+    const folder = join(parent, name.replaceAll(" ", "-"));
+    const options = { ...QUICK, model, iterations: 1, folder, ...own };
+    const error = (await train(options).catch((reason: unknown) => reason)) as Error;
+    expect(error).toBeInstanceOf(Error);
+    expect(error.name).toMatch(/^(ConfigError|OptionError|EnvironmentError)$/);
+    expect(error.message).toMatch(message);
+    expect(existsSync(folder)).toBe(false);
+  });
+});
+
+describe("settings", () => {
+  const planned = async (own: Partial<TrainCall>) =>
+    planOf({ ...QUICK, model, folder: join(parent, "planned"), ...own });
+
+  it("win over options, and leave the others as they are", async () => {
+    const { config, options } = await planned({
+      iterations: 7,
+      learningRate: 1e-2,
+      algorithm: { name: "grpo", clipRatio: 0.3, entropy: 0.01 },
+      settings: {
+        trainer: { total_epochs: 9 },
+        actor_rollout_ref: { actor: { clip_ratio: 0.1 } },
+      },
+    });
+    expect(options.iterations).toBe(9);
+    expect(options.actor.lossOptions.clipRatio).toBe(0.1);
+    expect(options.actor).toMatchObject({ entropy: 0.01, optimizer: { lr: 1e-2 } });
+    expect(config.algorithm.adv_estimator).toBe("grpo");
+  });
+
+  it("win over a preset and over the form that a model has learned", async () => {
+    const learned = await planned({});
+    expect(learned.config.env).toMatchObject({ format: "action", prompts: "bare" });
+    const { config } = await planned({ settings: { env: { prompts: "full" } } });
+    expect(config.env).toMatchObject({ format: "action", prompts: "full" });
+    const preset = await planned({
+      preset: "alfworld",
+      settings: { algorithm: { gamma: 0.5 } },
+    });
+    expect(preset.config.algorithm).toMatchObject({ gamma: 0.5, gigpo: { mode: "mean_std_norm" } });
+  });
+
+  it("that do nothing here are noted", async () => {
+    const { notes } = await planned({ settings: { trainer: { n_gpus_per_node: 4 } } });
+    expect(notes.join("\n")).toMatch(/trainer\.n_gpus_per_node has no effect here: /);
+  });
+
+  it("have the types of the schema", async () => {
+    // @ts-expect-error: a number is expected, so a mistake is seen before anything runs.
+    const settings: Settings = { trainer: { total_epochs: "many" } };
+    await expect(planned({ settings })).rejects.toThrow(/expected/);
+  });
+});
+
+it("rewards, a format and loggers of one's own are used", async () => {
+  const folder = join(parent, "own");
+  const logged: number[] = [];
+  const logger: MetricsLogger = { log: (step) => void logged.push(step), close: () => {} };
+  await train({
+    ...QUICK,
+    world: lights,
+    model: NEW_MODEL,
+    warmStart: { episodes: 30, epochs: 3 },
+    iterations: 1,
+    folder,
+    agent: {
+      format: defineFormat({
+        name: "say",
+        style: "labels",
+        fields: [{ name: "Say", about: "the answer" }],
+      }),
+    },
+    rewards: [environment(1), rewardFunction("one_each", 0.5, () => 1)],
+    loggers: [logger],
+  });
+  expect(logged).toEqual([1]);
+  const trajectories = [...readTrajectories(join(folder, "trajectories"))];
+  expect(trajectories).toHaveLength(9);
+  for (const { rewards, format } of trajectories) {
+    expect(rewards).toHaveProperty("one_each", 0.5);
+    expect(format).toBe("say");
+  }
+  const config = parse(readFileSync(join(folder, "config.yaml"), "utf8")) as { env: object };
+  expect(config.env).toMatchObject({ format: "say", env_name: "lights" });
+});
