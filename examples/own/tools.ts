@@ -28,10 +28,11 @@ if (process.argv[1] === fileURLToPath(import.meta.url))
     worldOptions: { maze: "generated", width: 5, height: 5 },
     model: { preset: "tiny", tasks: 20 },
     warmStart: { episodes: 30 },
-    agent: { tools: [compass], replyTokens: 60 },
+    // A new model is told only what the world says, unless it is asked for: here, of its tools.
+    agent: { tools: [compass], prompts: "full", replyTokens: 60 },
     iterations: 2,
     tasks: 4,
-    turns: 10,
+    turns: 6,
     validation: { every: 0 },
     folder: "runs/tools",
   });
