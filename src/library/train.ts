@@ -53,6 +53,11 @@ export async function train(options: TrainOptions | TrainCall): Promise<Run> {
     const say =
       options.say ??
       ((text: string) => (view ? view.print(text) : ranks.isFirst && plan.audience.say(text)));
+    options.signal?.addEventListener(
+      "abort",
+      () => say("finishing the iteration, then saving; then the run ends"),
+      { once: true },
+    );
     const loggers = await loggersOf(config, options.loggers ?? [], say);
     const result = await runTraining({
       ...hooksOf(options),
