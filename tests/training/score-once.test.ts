@@ -2,7 +2,6 @@
  * @file An iteration's episodes: played, scored, filtered, each once. What is filtered by is what is trained
  * on, judges are asked once, and every episode is stored, with the reason where it is left out.
  */
-import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type RewardComponent, rewardFunction } from "../../src/rewards/index.ts";
 import type { Trajectory } from "../../src/rollout/index.ts";
