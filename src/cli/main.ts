@@ -37,6 +37,10 @@ interface Entry {
 }
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
+  init: {
+    summary: "makes a project of your own: a world, its training and its tests",
+    load: async () => (await import("./commands/init.ts")).init,
+  },
   setup: {
     summary: "installs what is missing and builds the native addon",
     load: async () => (await import("./commands/setup.ts")).setup,
