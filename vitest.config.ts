@@ -13,7 +13,7 @@ export default defineConfig({
   },
   test: {
     include: ["tests/**/*.test.ts"],
-    globalSetup: ["tests/support/skipped.ts"],
+    globalSetup: ["tests/support/skipped.ts", "tests/support/packed.ts"],
     // The native addon holds process-wide state (threads, autograd modes), and a crash must not
     // take the whole suite down: each test file gets a process of its own.
     pool: "forks",

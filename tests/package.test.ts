@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { runCommand } from "../src/setup/support/command.ts";
 import { type InstalledPackage, installedPackage } from "./support/installed.ts";
 
@@ -39,7 +39,7 @@ function filesBelow(folder: string): string[] {
 describe("the package", () => {
   it("has the compiled library, the command and the C++ sources, but not the TypeScript", () => {
     expect(readdirSync(root).sort()).toEqual(
-      ["LICENSE", "README.md", "bin", "dist", "native", "package.json"].sort(),
+      ["LICENSE", "README.md", "bin", "dist", "native", "package.json", "templates"].sort(),
     );
     expect(existsSync(join(root, "native/addon.cc"))).toBe(true);
     expect(statSync(join(root, "bin/openmanus-rl.mjs")).mode & 0o111).not.toBe(0);
@@ -48,7 +48,7 @@ describe("the package", () => {
   it("says nothing about the machine that it was made on", () => {
     for (const file of filesBelow(root)) {
       const text = readFileSync(file, "utf8");
-      for (const place of [CHECKOUT, installed.folder.replace(/project$/, "")])
+      for (const place of [CHECKOUT, inject("packedFolder")])
         expect(text.includes(place), `${file} names ${place}`).toBe(false);
     }
   });

@@ -4,36 +4,46 @@
  */
 import { defineEnvironment } from "openmanus-rl";
 
-const PLACES = { drawer: "pens", shelf: "books", bag: "lunch", box: "toys" };
+const PLACES = { drawer: "pens", shelf: "books", bag: "apples", box: "toys" };
 type Place = keyof typeof PLACES;
-const names = Object.keys(PLACES) as Place[];
+const places = Object.keys(PLACES) as Place[];
+const THERE_IT_IS = "There is a key.";
+const YOU_HAVE_IT = "You have the key.";
 
 export default defineEnvironment({
   name: "desk",
   summary: "find the key that a note tells of, and open the door",
   maximumSteps: 6,
   splits: { train: 2000, test: 200 },
-  start: (_task, random) => ({ place: random.pick(names), open: "", hasKey: false }),
-  intro: ({ place }) => `The note says: the key is with the ${PLACES[place]}.`,
-  actions: () => [...names.map((name) => `open ${name}`), "take key", "open door"],
-  act({ place, open, hasKey }, action) {
-    const opened = names.find((name) => action === `open ${name}`);
-    if (opened)
+  start: (_task, random) => ({ key: random.pick(places), at: "", hasKey: false }),
+  intro: ({ key }) => `The note says: the key is with the ${PLACES[key]}.`,
+  actions: () => [...places.map((place) => `open ${place}`), "take key", "open door"],
+  act({ key, at, hasKey }, action) {
+    const place = places.find((name) => action === `open ${name}`);
+    if (place)
       return {
-        text: opened === place ? "There is a key." : `There are ${PLACES[opened]}, and no key.`,
-        state: { place, open: opened, hasKey },
+        text: place === key && !hasKey ? THERE_IT_IS : `There are ${PLACES[place]}, and no key.`,
+        state: { key, at: place, hasKey },
       };
-    if (action === "take key" && open === place && !hasKey)
-      return { text: "You have the key.", state: { place, open, hasKey: true } };
+    if (action === "take key" && at === key && !hasKey)
+      return { text: YOU_HAVE_IT, state: { key, at, hasKey: true } };
     if (action === "open door" && hasKey) return { text: "The door is open.", won: true };
-    return { text: "Nothing happens.", admissible: false };
+    return { text: "Nothing happens." };
   },
-  expert: () => ({
-    act({ text }) {
-      if (text.includes("You have the key")) return "open door";
-      if (text.includes("There is a key")) return "take key";
-      return `open ${names.find((name) => text.includes(PLACES[name]))}`;
-    },
-    acted() {},
-  }),
+  solution: ({ key }) => [`open ${key}`, "take key", "open door"],
+  // It sees what an agent sees, and remembers.
+  expert() {
+    let key: Place | undefined;
+    let hasKey = false;
+    return {
+      act({ text }) {
+        key ??= places.find((place) => text.includes(PLACES[place]));
+        hasKey ||= text === YOU_HAVE_IT;
+        if (hasKey) return "open door";
+        return text === THERE_IT_IS ? "take key" : `open ${key}`;
+      },
+      // Something else was done: what it sees next is enough to go on.
+      acted() {},
+    };
+  },
 });

@@ -12,24 +12,28 @@ const againstMedian: AdvantageEstimator = {
   needs: { groups: true },
   estimate({ rows: { offsets, mask }, rewards, groups }) {
     const ids = Array.from(groups!);
-    const scores = ids.map((_, row) => {
-      let sum = 0;
-      for (let token = offsets[row]!; token < offsets[row + 1]!; token++) sum += rewards[token]!;
-      return sum;
-    });
-    const advantages = new Float64Array(mask.length);
-    for (const [row, id] of ids.entries()) {
+    const all = Array.from(rewards);
+    const scores = ids.map((_, row) =>
+      all.slice(offsets[row], offsets[row + 1]).reduce((sum, reward) => sum + reward, 0),
+    );
+    const advantages = ids.flatMap((id, row) => {
       const group = scores.filter((_, other) => ids[other] === id).sort((a, b) => a - b);
       const advantage = scores[row]! - group[group.length >> 1]!;
-      for (let token = offsets[row]!; token < offsets[row + 1]!; token++)
-        advantages[token] = advantage * mask[token]!;
-    }
-    return { advantages, returns: advantages };
+      return Array.from(mask.subarray(offsets[row], offsets[row + 1]), (one) => one * advantage);
+    });
+    return { advantages: new Float64Array(advantages), returns: new Float64Array(advantages) };
   },
 };
 export default againstMedian;
 
-const choices = { model: { preset: "tiny", tasks: 20 }, warmStart: { episodes: 30 } } as const;
-const algorithm = { estimator: againstMedian };
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  await train({ ...choices, world: "maze", algorithm, iterations: 2, folder: "runs/estimator" });
+  await train({
+    ...{ world: "maze", worldOptions: { maze: "generated", width: 5, height: 5 }, turns: 10 },
+    model: { preset: "tiny", tasks: 20 },
+    warmStart: { episodes: 30 },
+    algorithm: { estimator: againstMedian },
+    iterations: 2,
+    tasks: 4,
+    validation: { every: 0 },
+    folder: "runs/estimator",
+  });

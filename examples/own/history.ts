@@ -23,9 +23,13 @@ export default failures;
 if (process.argv[1] === fileURLToPath(import.meta.url))
   await train({
     world: "maze",
+    worldOptions: { maze: "generated", width: 5, height: 5 },
     model: { preset: "tiny", tasks: 20 },
-    warmStart: { episodes: 30 },
+    warmStart: { episodes: 30, epochs: 4 },
     agent: { context: "steps", history: failures },
     iterations: 2,
+    tasks: 4,
+    turns: 10,
+    validation: { every: 0 },
     folder: "runs/history",
   });

@@ -15,10 +15,14 @@ export default successOnly;
 if (process.argv[1] === fileURLToPath(import.meta.url))
   await train({
     world: "maze",
+    worldOptions: { maze: "generated", width: 5, height: 5 },
     model: { preset: "tiny", tasks: 20 },
     warmStart: { episodes: 30 },
     loggers: [successOnly],
     progress: false,
     iterations: 2,
+    tasks: 4,
+    turns: 10,
+    validation: { every: 0 },
     folder: "runs/logger",
   });

@@ -16,9 +16,13 @@ export default terse;
 if (process.argv[1] === fileURLToPath(import.meta.url))
   await train({
     world: "maze",
+    worldOptions: { maze: "generated", width: 5, height: 5 },
     model: { preset: "tiny", tasks: 20 },
     warmStart: { episodes: 30 },
     agent: { prompts: terse },
     iterations: 2,
+    tasks: 4,
+    turns: 10,
+    validation: { every: 0 },
     folder: "runs/prompts",
   });

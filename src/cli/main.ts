@@ -37,6 +37,10 @@ interface Entry {
 }
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
+  init: {
+    summary: "makes a project of your own: a world, its training and its tests",
+    load: async () => (await import("./commands/init.ts")).init,
+  },
   setup: {
     summary: "installs what is missing and builds the native addon",
     load: async () => (await import("./commands/setup.ts")).setup,
@@ -94,6 +98,9 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./commands/data.ts")).data,
   },
 };
+
+/** For whoever documents them. */
+export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS);
 
 function overview(): string {
   const lines = Object.entries(COMMANDS).map(

@@ -68,14 +68,15 @@ export function runOf(plan: Plan, result: TrainingResult, report: string | undef
     best,
     report,
     notes: plan.notes,
-    evaluate: (options = {}) =>
+    // Async, so that what is wrong is a rejection like any other.
+    evaluate: async (options = {}) =>
       evaluateWith(plan, {
         progress: plan.audience.stream ?? false,
         ...options,
         model: named(options.model ?? "best"),
         against: options.against === undefined ? undefined : named(options.against),
       }),
-    chat: (question, options) => chat(named("best"), question, options),
+    chat: async (question, options) => chat(named("best"), question, options),
   };
 }
 

@@ -5,7 +5,7 @@
  *
  * Each leaves its folder; what is there already is not done again, and a run that was stopped goes on.
  */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { openRunWorld, requireModelFolder } from "../assembly/index.ts";
 import {
@@ -53,6 +53,11 @@ export async function train(options: TrainOptions | TrainCall): Promise<Run> {
     const say =
       options.say ??
       ((text: string) => (view ? view.print(text) : ranks.isFirst && plan.audience.say(text)));
+    options.signal?.addEventListener(
+      "abort",
+      () => say("finishing the iteration, then saving; then the run ends"),
+      { once: true },
+    );
     const loggers = await loggersOf(config, options.loggers ?? [], say);
     const result = await runTraining({
       ...hooksOf(options),
@@ -117,6 +122,10 @@ export async function planOf(options: TrainCall): Promise<Plan> {
 /** Rank 0 makes what is missing; the others wait for it. */
 async function prepare(options: TrainCall, plan: Plan, ranks: Ranks): Promise<void> {
   if (ranks.isFirst) {
+    // What a run leaves besides, it removes itself when it begins.
+    if (options.restart)
+      for (const made of [plan.isNewModel && plan.model, options.warmStart && plan.start])
+        if (made) rmSync(made, { recursive: true, force: true });
     const needsModel = plan.isNewModel && !isModel(plan.model);
     const needsWarmStart = options.warmStart && !isModel(plan.start);
     const { say } = plan.audience;
@@ -166,9 +175,7 @@ async function warmUp(
     gradientCheckpointing: run.model.gradientCheckpointing,
     signal: options.signal,
   });
-  audience.say(
-    `warm start on ${learned} expert episodes (${tokens} tokens), loss ${loss.toFixed(2)}`,
-  );
+  audience.say(`warm start on ${learned} sequences (${tokens} tokens), loss ${loss.toFixed(2)}`);
 }
 
 function isModel(folder: string): boolean {

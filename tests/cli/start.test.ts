@@ -54,7 +54,7 @@ describe("the quickstart", () => {
     expect(text).toMatch(
       /a new model of 0\.1 million random parameters, and a tokenizer of \d+ to/,
     );
-    expect(text).toMatch(/warm start on \d+ expert episodes/);
+    expect(text).toMatch(/warm start on \d+ sequences/);
     expect(text).toMatch(/before: +[\d.]+ % {2}\(95 %: [\d.]+ to [\d.]+\) in unseen rooms/);
     expect(text).toMatch(/training with gigpo, 500 iterations of 2 tasks × 2 episodes/);
     expect(text).toMatch(/finishing the iteration, then saving/);

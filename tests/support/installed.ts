@@ -18,18 +18,20 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inject } from "vitest";
 import {
   type CommandResult,
   type RunOptions,
   runCommand,
 } from "../../src/setup/support/command.ts";
+import { madeOnce } from "./packed.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** All that `npm pack` reads, its build included. */
 const PACKED_FROM = [
-  ...["bin", "native", "src", "package.json", "tsconfig.json", "tsconfig.build.json"],
-  ...["README.md", "LICENSE"],
+  ...["bin", "native", "src", "templates", "package.json", "tsconfig.json"],
+  ...["tsconfig.build.json", "README.md", "LICENSE"],
 ];
 
 export interface InstalledPackage {
@@ -45,7 +47,8 @@ export async function installedPackage(): Promise<InstalledPackage> {
   const folder = join(temporary, "project");
   const installed = join(folder, "node_modules/openmanus-rl");
   mkdirSync(installed, { recursive: true });
-  const tarball = await pack(temporary);
+  const packed = inject("packedFolder");
+  const tarball = await madeOnce(packed, () => pack(packed));
   await succeed("tar", ["-xzf", tarball, "-C", installed, "--strip-components=1"]);
 
   const { bin, dependencies } = JSON.parse(
@@ -54,6 +57,8 @@ export async function installedPackage(): Promise<InstalledPackage> {
   for (const name of Object.keys(dependencies)) {
     link(join(CHECKOUT, "node_modules", name), join(folder, "node_modules", name));
   }
+  // Examples are run with it, as npm's `npx tsx` would.
+  link(join(CHECKOUT, "node_modules/.bin/tsx"), join(folder, "node_modules/.bin/tsx"));
   for (const [name, file] of Object.entries(bin)) {
     link(join(installed, file), join(folder, "node_modules/.bin", name));
   }

@@ -2,8 +2,6 @@
  * @file `openmanus-rl start`: the quickstart. From nothing to an agent that reinforcement learning made
  * better, in some minutes, on a CPU.
  */
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { readSettings } from "../../config/index.ts";
 import { comparePaired, type SuccessRow } from "../../evaluation/index.ts";
 import { evaluateWith, planOf, type TrainCall, warmStart } from "../../library/index.ts";
@@ -35,12 +33,10 @@ export function startCommand(recipe: Recipe): Command {
         again: { type: "boolean", default: false },
       });
       if (words.length > 0) throw new UsageError(`start takes no "${words[0]}".`);
-      const { folder } = values;
-      // Not the folder itself: it is whatever the user named. What the run left, the run removes.
-      if (values.again)
-        for (const name of ["model", "warm"])
-          rmSync(join(folder, name), { recursive: true, force: true });
-      return await quickstart({ ...recipe, restart: values.again, folder }, settings);
+      return await quickstart(
+        { ...recipe, restart: values.again, folder: values.folder },
+        settings,
+      );
     },
   };
 }
@@ -48,18 +44,20 @@ export function startCommand(recipe: Recipe): Command {
 export const start = startCommand(RECIPE);
 
 async function quickstart(
-  { evaluationTasks, ...recipe }: Recipe,
+  { evaluationTasks, restart = false, ...recipe }: Recipe,
   own: readonly string[],
 ): Promise<number> {
   const begun = performance.now();
   const minutes = () => `${((performance.now() - begun) / 60_000).toFixed(1)} min`;
   const say = (text: string) => console.log(`[${minutes()}] ${text}`);
-  const call: TrainCall = { ...recipe, settings: readSettings([], own) };
+  // The model and the warm start are made anew before the run is: it must not make them once more.
+  const anew = restart ? ["trainer.resume_mode=disable"] : [];
+  const call: TrainCall = { ...recipe, settings: readSettings([], [...own, ...anew]) };
   const plan = await planOf(call);
   const inUnseenRooms = (model: string) =>
     evaluateWith(plan, { model, tasks: evaluationTasks, progress: process.stderr });
 
-  const before = await inUnseenRooms(await warmStart({ ...call, say }));
+  const before = await inUnseenRooms(await warmStart({ ...call, restart, say }));
   say(`before: ${shown(before.table.all)} in unseen rooms`);
   const { iterations, rollout, advantages } = plan.options;
   say(

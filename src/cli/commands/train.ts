@@ -66,12 +66,9 @@ export const trainCommand: Command = {
   },
 };
 
-/** Ctrl-C finishes the iteration and saves. */
+/** Ctrl-C finishes the iteration and saves; the run says so. A second one ends at once. */
 export function trainInterruptibly(call: TrainCall): Promise<Run> {
-  return interruptible(
-    (signal) => train({ ...call, signal }),
-    () => console.error("finishing the iteration, then saving; Ctrl-C again ends at once"),
-  );
+  return interruptible((signal) => train({ ...call, signal }));
 }
 
 function facts(run: Run) {

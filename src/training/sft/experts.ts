@@ -51,6 +51,12 @@ export async function expertEpisodes(options: ExpertOptions): Promise<Trajectory
       `${world.about.name} has no scripted expert (\`expert\` of the world); give episodes of your own ` +
         "instead (sft --data FILE, or warmStart: { data })",
     );
+  // It would never act at random, and nobody would know why the model has seen only perfect play.
+  if ((options.randomActions || options.student) && !expert(seed).acted)
+    throw new OptionError(
+      `the expert of ${world.about.name} cannot go on after actions that are not its own; give it ` +
+        "`acted(action)`, or leave out random actions and a model that acts (randomActions, dagger)",
+    );
   const agent = agentOf(play.agent);
   let begun = 0;
   const policy = options.student
