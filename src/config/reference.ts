@@ -69,8 +69,6 @@ export function verlKeys({ keys }: Pick<VerlFacts, "keys">) {
 
 export function verlReference(facts: VerlFacts): string {
   const { working, inert, refused, ours } = verlKeys(facts);
-  const rows = (list: readonly (readonly string[])[]) =>
-    list.map((cells) => `| ${cells.join(" | ")} |`);
   const sections = [...new Set(ours.map(({ path }) => path.split(".").slice(0, -1).join(".")))];
   return [
     "# verl's settings here",
@@ -85,40 +83,34 @@ export function verlReference(facts: VerlFacts): string {
     "## Settings that work",
     "verl's default stands where it is another than ours. (Of what has no fixed default, " +
       "[configuration.md](configuration.md) says what it follows from.)",
-    [
-      "| setting | default here | verl's default |",
-      "| --- | --- | --- |",
-      ...rows(
-        working.map(({ path, defaultValue }) => {
-          const theirs = facts.defaults[path];
-          const differs =
-            theirs !== undefined && JSON.stringify(theirs) !== JSON.stringify(defaultValue);
-          return [`\`${path}\``, shown(defaultValue), differs ? shown(theirs) : ""];
-        }),
-      ),
-    ].join("\n"),
+    inColumns([
+      ["setting", "default here", "verl's default"],
+      ...working.map(({ path, defaultValue }) => {
+        const theirs = facts.defaults[path];
+        const differs =
+          theirs !== undefined && JSON.stringify(theirs) !== JSON.stringify(defaultValue);
+        return [`\`${path}\``, shown(defaultValue), differs ? shown(theirs) : ""];
+      }),
+    ]),
     "## Values that are refused",
     "The setting works, this value of it does not.",
-    [
-      "| given | instead |",
-      "| --- | --- |",
-      ...rows(Object.entries(facts.values).map(([given, why]) => [`\`${given}\``, cell(why)])),
-    ].join("\n"),
+    inColumns([
+      ["given", "instead"],
+      ...Object.entries(facts.values).map(([given, why]) => [`\`${given}\``, cell(why)]),
+    ]),
     "## Accepted, without effect",
     "A run that is given one of these says so, with the reason.",
-    [
-      "| setting | why |",
-      "| --- | --- |",
-      ...rows(inert.map(({ path, inert: why }) => [`\`${path}\``, cell(why!)])),
-    ].join("\n"),
+    inColumns([
+      ["setting", "why"],
+      ...inert.map(({ path, inert: why }) => [`\`${path}\``, cell(why!)]),
+    ]),
     "## Refused",
     "_Not applicable_: there is nothing here that it could mean. _Not built_: it could be, and is not. " +
       "_Other name_: the same is said differently here. A section stands for everything in it.",
-    [
-      "| setting | why |",
-      "| --- | --- |",
-      ...rows(refused.map((key) => [`\`${key}\``, cell(facts.missing[key] ?? "")])),
-    ].join("\n"),
+    inColumns([
+      ["setting", "why"],
+      ...refused.map((key) => [`\`${key}\``, cell(facts.missing[key] ?? "")]),
+    ]),
     "## Only here",
     "Settings that verl and verl-agent do not have:",
     sections
@@ -150,4 +142,15 @@ function shown(value: unknown): string {
   if (typeof value === "boolean") return value ? "`True`" : "`False`";
   if (value === "") return '`""`';
   return `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
+}
+
+/** A table whose columns are as wide as their longest cell, as the formatter would have it. */
+function inColumns(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((text, column) => text.padEnd(widths[column]!)).join(" | ")} |`;
+  const [head, ...body] = rows;
+  return [line(head!), line(widths.map((width) => "-".repeat(width))), ...body.map(line)].join(
+    "\n",
+  );
 }
