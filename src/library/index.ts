@@ -52,6 +52,7 @@ export type {
   TrainingChoices,
   ValidationChoices,
 } from "../config/index.ts";
+export { ConfigError } from "../config/index.ts";
 export {
   type Answer,
   callTool,
