@@ -455,17 +455,8 @@ const missing: Readonly<Record<string, string>> = {
 /** Values that verl writes or takes and that are refused here although the setting works. */
 const values: Readonly<Record<string, string>> = {
   "reward_model.enable=True": REWARD_MODEL,
-  "reward_model.enable=null": "write False, or leave it out",
-  "algorithm.rollout_correction.rollout_is=null": "write none, or leave it out",
-  "algorithm.rollout_correction.rollout_rs_threshold=null": "leave it out",
   "algorithm.filter_groups.metric=acc": "here: reward, score or success",
-  "algorithm.filter_groups.metric=seq_reward": "write reward",
-  "algorithm.filter_groups.max_num_gen_batches=0": "no end is not offered; give a number",
   "actor_rollout_ref.actor.optim.num_cycles=0.5": "leave it out; it has no effect",
-  "actor_rollout_ref.actor.optim.warmup_style=null": "leave it out",
-  "actor_rollout_ref.actor.optim.min_lr_ratio=null": "leave it out",
-  "actor_rollout_ref.actor.loss_scale_factor=null": "leave it out",
-  "data.seed=null": "leave it out",
 };
 
 export const VERL: VerlFacts = { keys, defaults, missing, values };
