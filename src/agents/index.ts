@@ -21,9 +21,17 @@ export type {
   ToolCall,
 } from "./formats/format.ts";
 export { defineFormat, FORMAT_NAMES, type FormatSketch, replyFormat } from "./formats/registry.ts";
-export type { History, HistoryOptions, MakeHistory, PastStep, Present } from "./history/history.ts";
+export type {
+  History,
+  HistoryOptions,
+  MakeHistory,
+  MemoryOptions,
+  PastStep,
+  Present,
+  WindowOptions,
+} from "./history/history.ts";
 export { FileMemory } from "./history/memory.ts";
-export type { Summarizer } from "./history/summary.ts";
+export type { Summarizer, SummaryOptions } from "./history/summary.ts";
 export {
   BARE_PROMPTS,
   PROMPT_SETS,

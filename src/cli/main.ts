@@ -99,6 +99,9 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
 };
 
+/** For whoever documents them. */
+export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS);
+
 function overview(): string {
   const lines = Object.entries(COMMANDS).map(
     ([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`,

@@ -15,12 +15,19 @@ export { groupSize, totalIterations } from "./combinations.ts";
 export type { OwnNames } from "./names.ts";
 export { formOf, SETTINGS_FILE, settingsNote, settingsOf } from "./note.ts";
 export { type OwnParts, type ResolvedRun, runOptions } from "./options.ts";
-export { ConfigError, isOverride, type Plain, parseOverrides, parseValue } from "./override.ts";
+export {
+  ConfigError,
+  isOverride,
+  type Plain,
+  parseOverrides,
+  parseValue,
+  type Tree,
+} from "./override.ts";
 export { LOGGER } from "./own-parts.ts";
-export { PRESETS } from "./presets.ts";
+export { PRESETS, type Preset } from "./presets.ts";
 export { type Resolved, resolvePlay, resolveTraining } from "./program.ts";
 export { runFolder, withoutSecrets } from "./record.ts";
 export { configurationReference } from "./reference.ts";
 export { type ConfigSources, type ResolvedConfig, readSettings, resolveConfig } from "./resolve.ts";
-export { type Config, configSchema, type Settings } from "./schema.ts";
+export { type Config, configSchema, type DeepPartial, type Settings } from "./schema.ts";
 export { allSettings, type SettingEntry } from "./tree.ts";

@@ -2,6 +2,7 @@
  * @file The border: from verl's tree of settings to the options that a run follows. Behind this file nobody
  * knows verl's names.
  */
+import { resolve } from "node:path";
 import { stringify } from "yaml";
 import { askServer, type PlayOptions, type WorldOptions } from "../assembly/index.ts";
 import {
@@ -88,7 +89,7 @@ export async function runOptions(config: Config, own: OwnParts = {}): Promise<Re
       shuffleSeed: data.seed ?? trainer.seed,
       oversample: config.env.rollout.oversample,
       filter: filter.enable
-        ? { metric: filter.metric, rounds: filter.max_num_gen_batches }
+        ? { metric: metricOf(filter.metric), rounds: filter.max_num_gen_batches || 100 }
         : undefined,
     },
     rewards: rewardComponents(config, parts),
@@ -96,7 +97,11 @@ export async function runOptions(config: Config, own: OwnParts = {}): Promise<Re
     passes: passOptions(config),
     actor: actorOptions(config, parts),
     critic: criticOptions(config),
-    reference: { weights: policy.ref.fsdp_config.param_offload },
+    reference: {
+      weights: policy.ref.fsdp_config.param_offload,
+      tokensPerPass:
+        policy.ref.log_prob_max_token_len_per_gpu ?? policy.actor.ppo_max_token_len_per_gpu,
+    },
     validation: {
       every: Math.max(0, trainer.test_freq),
       first: trainer.val_before_train,
@@ -121,6 +126,7 @@ export async function runOptions(config: Config, own: OwnParts = {}): Promise<Re
       folder: runFolder(config),
       title: `${algorithm.adv_estimator} in ${config.env.env_name}`,
       subtitle: `${trainer.project_name} / ${trainer.experiment_name}, seed ${trainer.seed}`,
+      start: resolve(model.path),
       record: stringify(withoutSecrets(config)),
       identity: identityOf(config, own),
       resume:
@@ -133,6 +139,10 @@ export async function runOptions(config: Config, own: OwnParts = {}): Promise<Re
     },
   };
   return { options, world, play };
+}
+
+function metricOf(metric: Config["algorithm"]["filter_groups"]["metric"]) {
+  return metric === null || metric === "seq_reward" ? "reward" : metric;
 }
 
 function worldOptions({ env, data }: Config, { world }: OwnParts): WorldOptions {
@@ -313,13 +323,13 @@ function passOptions({ algorithm, trainer, actor_rollout_ref: policy }: Config) 
     autocast: actor.autocast,
     logprobTolerance: logprobTolerance(trainer.logprob_tolerance, precision),
     importance:
-      correction.rollout_is === "none"
+      correction.rollout_is === "none" || correction.rollout_is === null
         ? undefined
         : { level: correction.rollout_is, threshold: correction.rollout_is_threshold },
     rejection:
       correction.rollout_rs === null
         ? undefined
-        : { options: correction.rollout_rs, thresholds: correction.rollout_rs_threshold },
+        : { options: correction.rollout_rs, thresholds: correction.rollout_rs_threshold ?? 2 },
     trustRecorded: correction.bypass_mode,
   };
 }
@@ -393,8 +403,8 @@ function optimizerOptions(optim: Config["critic"]["optim"], iterations: number):
       optim.lr_warmup_steps >= 0
         ? optim.lr_warmup_steps
         : Math.floor(optim.lr_warmup_steps_ratio * iterations),
-    schedule: optim.lr_scheduler_type ?? optim.warmup_style,
-    endFactor: optim.min_lr_ratio,
+    schedule: optim.lr_scheduler_type ?? optim.warmup_style ?? "constant",
+    endFactor: optim.min_lr_ratio ?? 0,
     weightDecay: optim.weight_decay,
     betas: optim.betas,
     epsilon: optim.eps,

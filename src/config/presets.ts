@@ -3,7 +3,7 @@
  */
 import { ConfigError, type Plain } from "./override.ts";
 
-interface Preset {
+export interface Preset {
   readonly about: string;
   readonly settings: { [key: string]: Plain };
 }

@@ -2,6 +2,7 @@
  * @file From a program's objects and values to settings and things of one's own: the way of the command
  * line and that of a program meet here, and are one from here on.
  */
+import { basename, resolve as resolvePath } from "node:path";
 import type {
   AgentChoices,
   AlgorithmChoices,
@@ -183,6 +184,8 @@ function runSettings(options: TrainingChoices): Settings {
       total_epochs: iterations,
       seed,
       default_local_dir: folder,
+      // What reports and servers call it.
+      experiment_name: folder === undefined ? undefined : basename(resolvePath(folder)),
       resume_mode: restart ? "disable" : undefined,
     },
     data: { train_batch_size: tasks },

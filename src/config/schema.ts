@@ -38,7 +38,8 @@ export type Config = z.output<typeof configSchema>;
 /** Any part of the configuration, for programs: what is left out has its default. */
 export type Settings = DeepPartial<NonNullable<z.input<typeof configSchema>>>;
 
-type DeepPartial<Value> = Value extends readonly unknown[]
+/** Every setting optional, all the way down. */
+export type DeepPartial<Value> = Value extends readonly unknown[]
   ? Value
   : Value extends object
     ? { readonly [Key in keyof Value]?: DeepPartial<Value[Key]> | undefined }

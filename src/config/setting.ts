@@ -23,7 +23,9 @@ export function setting<Schema extends z.ZodType>(schema: Schema, about: string)
 }
 
 /** A setting that is accepted and does nothing. */
-export function inert<Schema extends z.ZodType>(schema: Schema, reason: string): Schema {
+export function inert<Schema extends z.ZodType>(given: Schema, reason: string) {
+  // verl's own files have null for many of them.
+  const schema = given.nullable();
   notes.set(schema, { about: `No effect: ${reason}.`, inert: reason });
   return schema;
 }

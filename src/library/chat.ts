@@ -4,6 +4,7 @@
 import { createEngine } from "../generation/index.ts";
 import { type ChatMessage, loadChat, loadModel } from "../models/index.ts";
 import { deriveSeed } from "../torch/index.ts";
+import { policyIn } from "./evaluate.ts";
 
 export interface ChatOptions {
   /** Of the answer. Default 256. */
@@ -14,15 +15,16 @@ export interface ChatOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The answer of a folder's model to a text, or to messages. */
+/** The answer of a model (its folder, or a run's: the best policy) to a text, or to messages. */
 export async function chat(
-  folder: string,
+  path: string,
   question: string | readonly ChatMessage[],
   options: ChatOptions = {},
 ): Promise<string> {
   const { maximumTokens = 256, temperature = 0, seed = 0, signal } = options;
   const messages =
     typeof question === "string" ? [{ role: "user", content: question } as const] : question;
+  const folder = policyIn(path);
   const talk = loadChat(folder);
   const model = loadModel(folder);
   const engine = createEngine(model, { tokenizer: talk.tokenizer });

@@ -4,8 +4,8 @@
 import {
   chosenTasks,
   evaluateFolder,
-  openRunWorld,
   OptionError,
+  openRunWorld,
   requireModelFolder,
 } from "../assembly/index.ts";
 import { type PlayChoices, type Resolved, resolvePlay, settingsOf } from "../config/index.ts";
@@ -17,8 +17,8 @@ import {
 } from "../evaluation/index.ts";
 import type { Trajectory } from "../rollout/index.ts";
 import { runResults } from "../training/index.ts";
-import { audienceOf } from "./progress.ts";
 import type { ProgressChoices } from "./options.ts";
+import { audienceOf, throwIfAborted } from "./progress.ts";
 
 export interface EvaluateOptions extends PlayChoices, ProgressChoices {
   /** A model's folder, or a run's: its best policy. */
@@ -73,6 +73,7 @@ export async function evaluateWith(
           ...{ play, world, tasks, members: episodes, signal },
           onEpisode: () => progress.show(folder, ++done, tasks.length * episodes),
         });
+        throwIfAborted(signal, "while episodes were played");
         return all;
       } finally {
         progress.clear();

@@ -17,11 +17,14 @@ export {
   type History,
   type HistoryOptions,
   type MakeHistory,
+  type MemoryOptions,
   type PastStep,
   type Present,
   type PromptParts,
   type Prompts,
   type ReplyFormat,
+  type SummaryOptions,
+  type WindowOptions,
 } from "../agents/index.ts";
 export {
   type AdvantageBatch,
@@ -37,17 +40,19 @@ export {
   policyLosses,
   type TokenLosses,
 } from "../algorithms/index.ts";
-export { OptionError } from "../assembly/index.ts";
+export { OptionError, type PlayOptions, type WorldOptions } from "../assembly/index.ts";
 export type {
   AgentChoices,
   AlgorithmChoices,
   AlgorithmName,
+  DeepPartial,
   OptimizerChoices,
   PlayChoices,
   Settings,
   TrainingChoices,
   ValidationChoices,
 } from "../config/index.ts";
+export { ConfigError } from "../config/index.ts";
 export {
   type Answer,
   callTool,
@@ -103,7 +108,7 @@ export {
   type Trajectory,
   type Turn,
 } from "../rollout/index.ts";
-export type { RunState, Stop, Validation } from "../training/index.ts";
+export type { Learner, RunState, Stop, Validation } from "../training/index.ts";
 export { type ChatOptions, chat } from "./chat.ts";
 export {
   type EvaluateOptions,
@@ -114,7 +119,7 @@ export {
 } from "./evaluate.ts";
 export { makeModel } from "./model.ts";
 export type { NewModel, ProgressChoices, TrainCall, TrainOptions, WarmStart } from "./options.ts";
-export { audienceOf, InterruptedError } from "./progress.ts";
+export { type Audience, audienceOf, InterruptedError } from "./progress.ts";
 export type { Run, RunEvaluateOptions } from "./run.ts";
 export { type SftOptions, type SftReport, sft } from "./sft.ts";
 export { type Plan, planOf, train, warmStart } from "./train.ts";

@@ -7,7 +7,7 @@ import { OptionError } from "../assembly/index.ts";
 import type { ChatMessage } from "../models/index.ts";
 import { type RunState, runResults, type Stop, type TrainingResult } from "../training/index.ts";
 import { type ChatOptions, chat } from "./chat.ts";
-import { type Evaluation, type EvaluateOptions, evaluateWith, policyIn } from "./evaluate.ts";
+import { type EvaluateOptions, type Evaluation, evaluateWith, policyIn } from "./evaluate.ts";
 import type { Plan } from "./train.ts";
 
 export interface Run {

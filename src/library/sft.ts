@@ -4,13 +4,13 @@
  */
 import {
   modelPlayer,
-  openRunWorld,
   OptionError,
+  openRunWorld,
   type PlayOptions,
-  requireModelFolder,
   type RunWorld,
+  requireModelFolder,
 } from "../assembly/index.ts";
-import { type PlayChoices, resolveTraining } from "../config/index.ts";
+import { formOf, type PlayChoices, resolveTraining } from "../config/index.ts";
 import {
   type Chat,
   type ChatMessage,
@@ -51,8 +51,28 @@ export interface SftParts extends WarmStart {
   /** By which the tasks are put into order. Default: another than that of training. */
   readonly taskSeed?: number;
   readonly gradientCheckpointing?: boolean;
+  /** A model from nothing: it learns everything, fast. Default: one that can talk. */
+  readonly isNew?: boolean;
   readonly audience: Audience;
   readonly signal?: AbortSignal | undefined;
+}
+
+type Learning = Required<Pick<WarmStart, "epochs" | "learningRate" | "batchSize">>;
+
+const FOR_PRETRAINED: Learning = { epochs: 3, learningRate: 5e-5, batchSize: 8 };
+
+/** Some thousand sequences in all. */
+function forNewModel(sequences: number): Learning {
+  const epochs = Math.min(10, Math.max(1, Math.ceil(3000 / sequences)));
+  return { epochs, learningRate: 4e-3, batchSize: 4 };
+}
+
+function chosen({ epochs, learningRate, batchSize }: WarmStart): Partial<Learning> {
+  return {
+    ...(epochs !== undefined && { epochs }),
+    ...(learningRate !== undefined && { learningRate }),
+    ...(batchSize !== undefined && { batchSize }),
+  };
 }
 
 export interface SftReport extends SftResult {
@@ -74,8 +94,10 @@ export interface SftOptions extends WarmStart, PlayChoices, ProgressChoices {
 
 /** Fine-tunes a model on episodes of a world's expert, or on one's own. */
 export async function sft(options: SftOptions): Promise<SftReport> {
-  const { options: run, world: where, play } = await resolveTraining(options, options.model);
-  const model = requireModelFolder(run.model.folder);
+  const named = await resolveTraining(options, options.model);
+  const model = requireModelFolder(named.options.model.folder);
+  // The form that a model has learned is what it goes on with, as in training.
+  const { options: run, world: where, play } = await resolveTraining(options, model, formOf(model));
   const world = await openRunWorld(where);
   try {
     return await fineTuneFolder({
@@ -107,13 +129,12 @@ export async function fineTuneFolder(parts: SftParts): Promise<SftReport> {
     const held = Math.max(0, Math.min(wanted, examples.length - 1));
     const training = examples.slice(0, examples.length - held);
     const validation = examples.slice(examples.length - held);
-    const epochs = parts.epochs ?? Math.min(10, Math.max(1, Math.ceil(3000 / training.length)));
+    const usual = parts.isNew ? forNewModel(training.length) : FOR_PRETRAINED;
+    const { epochs, learningRate: lr, batchSize } = { ...usual, ...chosen(parts) };
     say(`${training.length} sequences to learn, ${validation.length} held out`);
     const result = await fineTune(model, training, {
-      epochs,
-      lr: parts.learningRate ?? 4e-3,
-      batchSize: parts.batchSize ?? 4,
-      ...(parts.weightDecay !== undefined && { weightDecay: parts.weightDecay }),
+      ...{ epochs, lr, batchSize },
+      weightDecay: parts.weightDecay ?? (parts.isNew ? 0 : 0.01),
       seed: parts.seed,
       validation,
       checkpointing: parts.gradientCheckpointing ?? false,
@@ -139,7 +160,7 @@ export async function fineTuneFolder(parts: SftParts): Promise<SftReport> {
 }
 
 async function examplesFor(parts: SftParts, model: Model, chat: Chat): Promise<Example[]> {
-  const { data, allTokens = false } = parts;
+  const { data, allTokens = parts.isNew ?? false } = parts;
   const examples = allTokens ? examplesOfEverything : examplesOf;
   if (data === undefined) return (await played(parts, model, chat)).flatMap(examples);
   if (typeof data === "string") return readExamples(data, chat);

@@ -26,6 +26,7 @@ import {
   writeRunReport,
 } from "../training/index.ts";
 import { checkOptions } from "./check.ts";
+import { policyIn } from "./evaluate.ts";
 import { loggersOf } from "./loggers.ts";
 import { makeModel } from "./model.ts";
 import type { NewModel, TrainCall, TrainOptions } from "./options.ts";
@@ -54,6 +55,11 @@ export async function train(options: TrainOptions | TrainCall): Promise<Run> {
     const say =
       options.say ??
       ((text: string) => (view ? view.print(text) : ranks.isFirst && plan.audience.say(text)));
+    options.signal?.addEventListener(
+      "abort",
+      () => say("finishing the iteration, then saving; then the run ends"),
+      { once: true },
+    );
     const loggers = await loggersOf(config, options.loggers ?? [], say);
     const result = await runTraining({
       ...hooksOf(options),
@@ -109,7 +115,7 @@ export async function planOf(options: TrainCall): Promise<Plan> {
   const model =
     typeof options.model === "object"
       ? join(folder, "model")
-      : options.model || first.options.model.folder;
+      : policyOf(options.model || first.options.model.folder);
   const start = options.warmStart ? join(folder, "warm") : model;
   // The form that a model has learned is what it goes on with.
   const resolved = await resolveTraining(given, start, isNewModel ? {} : formOf(model));
@@ -160,11 +166,8 @@ async function warmUp(
   requireModelFolder(plan.model);
   const wanted = options.warmStart || {};
   const { tokens, loss, learned } = await fineTuneFolder({
-    // A model from nothing has to learn the world's language; one that can talk has not.
-    ...(isNewModel
-      ? { allTokens: true, weightDecay: 0 }
-      : { allTokens: false, learningRate: 5e-5, epochs: 3, batchSize: 8 }),
     ...wanted,
+    isNew: isNewModel,
     seed: wanted.seed ?? run.seed,
     ...{ model: plan.model, out: plan.start, world, play: plan.play, audience },
     sampling: run.rollout.sampling,
@@ -173,6 +176,11 @@ async function warmUp(
     signal: options.signal,
   });
   audience.say(`warm start on ${learned} sequences (${tokens} tokens), loss ${loss.toFixed(2)}`);
+}
+
+/** Of a run's folder, its best policy; whatever else is there is looked at later. */
+function policyOf(path: string): string {
+  return existsSync(join(path, "checkpoints")) ? policyIn(path) : path;
 }
 
 function isModel(folder: string): boolean {

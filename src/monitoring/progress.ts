@@ -1,6 +1,6 @@
 /**
  * @file How far some long work is: a line that is written over on a terminal, and elsewhere (a log file, a
- * pipe, CI) a line at every tenth, so that nobody waits for minutes without a word.
+ * pipe, CI) a line at every tenth of long work, so that nobody waits for minutes without a word.
  */
 import type { TerminalStream } from "./terminal/screen.ts";
 
@@ -11,11 +11,12 @@ export interface Progress {
   clear(): void;
 }
 
-/** A terminal's line is written over so often at most, in milliseconds. */
+/** A terminal's line is written over so often at most, in milliseconds; elsewhere lines come so often. */
 const INTERVAL = 100;
+const LINE_INTERVAL = 1000;
 
 export function openProgress(stream: Pick<TerminalStream, "isTTY" | "write">): Progress {
-  let last = 0;
+  let last = Date.now();
   let tenth = "";
   return {
     show(what, done, total, note = "") {
@@ -27,8 +28,9 @@ export function openProgress(stream: Pick<TerminalStream, "isTTY" | "write">): P
         return;
       }
       const now = `${what} ${Math.floor((10 * done) / Math.max(1, total))}`;
-      if (now === tenth) return;
+      if (now === tenth || (done < total && Date.now() - last < LINE_INTERVAL)) return;
       tenth = now;
+      last = Date.now();
       stream.write(`${text}\n`);
     },
     clear() {

@@ -33,7 +33,7 @@ export interface CollectOptions {
   readonly seed: number | bigint;
   /** The iteration of the run. Default 0. */
   readonly step?: number;
-  /** Rollouts of the same step before this one (see dynamic.ts): a task may come again. Default 0. */
+  /** Rollouts of the same step before this one (dynamic sampling): a task may come again. Default 0. */
   readonly round?: number;
   /** Episodes at once. Default: all. */
   readonly concurrency?: number;

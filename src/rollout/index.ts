@@ -19,7 +19,7 @@ export type { EpisodeLimits } from "./limits.ts";
 export { type ChatPolicyOptions, chatPolicy } from "./policies/chat.ts";
 export { type CorrectedPolicyOptions, correctedPolicy } from "./policies/corrected.ts";
 export { type ModelPolicyOptions, modelPolicy } from "./policies/model.ts";
-export type { Policy, ReplyRequest } from "./policies/policy.ts";
+export type { Policy, ReplyRequest, ReplySource } from "./policies/policy.ts";
 export {
   type ExpertWords,
   minimalWords,

@@ -32,7 +32,7 @@ export interface TrainingOptions {
   readonly passes: PassOptions;
   readonly actor: ActorOptions;
   readonly critic: CriticOptions;
-  readonly reference: Pick<Offload, "weights">;
+  readonly reference: Pick<Offload, "weights"> & Pick<PassOptions, "tokensPerPass">;
   readonly validation: ValidationOptions;
   readonly checkpoints: CheckpointOptions;
   readonly guards: GuardOptions;
@@ -222,6 +222,8 @@ export interface RunOptions {
   /** For people, in the report: "gigpo in household". */
   readonly title: string;
   readonly subtitle: string;
+  /** The folder of the model that it begins with. */
+  readonly start: string;
   /** The whole configuration, as config.yaml. */
   readonly record: string;
   /** What of it must be the same when the run goes on, by name. */

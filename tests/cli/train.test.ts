@@ -270,7 +270,7 @@ describe("sft and eval", () => {
     [
       ["sft", "--out", "x", "--corrected", "1"],
       2,
-      /--corrected is called --dagger now[^]*--dagger cannot be "1"/,
+      /--corrected is called --dagger now[\s\S]*--dagger cannot be "1"/,
     ],
     [["sft", "--out", "x", "--whims", "("], 2, /--random-pattern cannot be "\("/],
     [["sft", "--out", "x", "--data", "/nowhere.jsonl"], 1, /nowhere.jsonl/],

@@ -15,6 +15,8 @@ import {
   resolveConfig,
 } from "../../src/config/index.ts";
 import { discount } from "../../src/config/combinations.ts";
+import { verlKeys, verlReference } from "../../src/config/reference.ts";
+import { VERL } from "../../tools/docs/verl-keys.ts";
 
 const resolve = (...overrides: string[]) => resolveConfig({ overrides });
 const error = (...overrides: string[]): string => {
@@ -225,5 +227,34 @@ describe("the reference page", () => {
       for (const key of path.split(".")) value = (value as Record<string, unknown>)?.[key];
       expect(value, path).toEqual(defaultValue);
     }
+  });
+});
+
+describe("the page about verl's settings", () => {
+  const { working, refused } = verlKeys(VERL);
+
+  it("is the one in docs", () => {
+    const page = readFileSync(new URL("../../docs/verl.md", import.meta.url), "utf8");
+    expect(page, "run npm run docs").toBe(verlReference(VERL));
+  });
+
+  it("says why of everything that is refused, and of nothing else", () => {
+    expect(Object.keys(VERL.missing).sort()).toEqual([...refused].sort());
+  });
+
+  it("names only what is refused, as a whole or by value", () => {
+    for (const name of refused) expect(error(`${name}=1`), name).toMatch(/no setting|expected/);
+    for (const given of Object.keys(VERL.values)) expect(error(given)).toMatch(/expected/);
+  });
+
+  it("knows verl's defaults of settings that work, and names nothing twice", () => {
+    const paths = working.map(({ path }) => path);
+    expect(Object.keys(VERL.defaults).filter((name) => !paths.includes(name))).toEqual([]);
+    expect(new Set(VERL.keys).size).toBe(VERL.keys.length);
+  });
+
+  it("has every setting without effect: they are there for verl's sake", () => {
+    const inert = allSettings().filter((entry) => entry.inert);
+    expect(inert.filter(({ path }) => !VERL.keys.includes(path))).toEqual([]);
   });
 });

@@ -5,27 +5,18 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { advantageEstimators, policyLosses } from "../../src/algorithms/index.ts";
-import { readMetrics } from "../../src/monitoring/index.ts";
 import { readTrajectories } from "../../src/rollout/index.ts";
 import { temporaryFolder } from "../rollout/support.ts";
-import { tinyConfig, trainConfig, warmTinyFolder } from "./support/runs.ts";
+import { tinyRun, warmTinyFolder } from "./support/runs.ts";
 
 const parent = temporaryFolder();
 let warm: string;
-let runs = 0;
 
 beforeAll(async () => {
   warm = await warmTinyFolder(parent);
 });
 
-async function trained(...own: string[]) {
-  const run = join(parent, `run-${runs++}`);
-  const said: string[] = [];
-  const config = tinyConfig(warm, run, ["trainer.total_epochs=2", ...own]);
-  const result = await trainConfig({ config, say: (text) => said.push(text) });
-  const metrics = readMetrics(join(run, "metrics.jsonl")).map((line) => line.metrics);
-  return { run, result, metrics, said };
-}
+const trained = (...own: string[]) => tinyRun(parent, warm, own);
 
 const SEVERAL = "actor_rollout_ref.actor.ppo_mini_batch_size=4";
 

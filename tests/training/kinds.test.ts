@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { folderPlayer } from "../../src/assembly/index.ts";
 import { loadModel } from "../../src/models/index.ts";
-import { readMetrics } from "../../src/monitoring/index.ts";
 import { readTrajectories } from "../../src/rollout/index.ts";
 import { autocast } from "../../src/torch/index.ts";
 import { actorSettings, batchLogprobs, updateActor } from "../../src/training/workers/actor.ts";
@@ -20,6 +19,7 @@ import {
   optionsOf,
   setUp,
   tinyConfig,
+  tinyRun,
   trainConfig,
   warmTinyFolder,
   weightsOf,
@@ -27,20 +27,12 @@ import {
 
 const parent = temporaryFolder();
 let warm: string;
-let runs = 0;
 
 beforeAll(async () => {
   warm = await warmTinyFolder(parent);
 });
 
-async function trained(...own: string[]) {
-  const run = join(parent, `run-${runs++}`);
-  const said: string[] = [];
-  const config = tinyConfig(warm, run, ["trainer.total_epochs=2", ...own]);
-  const result = await trainConfig({ config, say: (text) => said.push(text) });
-  const metrics = readMetrics(join(run, "metrics.jsonl")).map((line) => line.metrics);
-  return { run, config, result, metrics, said };
-}
+const trained = (...own: string[]) => tinyRun(parent, warm, own);
 
 describe("LoRA", () => {
   const LORA = [

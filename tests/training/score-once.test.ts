@@ -2,31 +2,22 @@
  * @file An iteration's episodes: played, scored, filtered, each once. What is filtered by is what is trained
  * on, judges are asked once, and every episode is stored, with the reason where it is left out.
  */
-import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readMetrics } from "../../src/monitoring/index.ts";
 import { type RewardComponent, rewardFunction } from "../../src/rewards/index.ts";
-import { readTrajectories, type Trajectory } from "../../src/rollout/index.ts";
+import type { Trajectory } from "../../src/rollout/index.ts";
 import { temporaryFolder } from "../rollout/support.ts";
-import { tinyConfig, trainConfig, warmTinyFolder } from "./support/runs.ts";
+import { tinyRun, warmTinyFolder } from "./support/runs.ts";
 
 const parent = temporaryFolder();
 let warm: string;
-let runs = 0;
 
 beforeAll(async () => {
   warm = await warmTinyFolder(parent);
 });
 
 async function trained(own: readonly string[], rewards: readonly RewardComponent[] = []) {
-  const run = join(parent, `run-${runs++}`);
-  const said: string[] = [];
-  const names = rewards.map(({ name }) => name);
-  const config = tinyConfig(warm, run, ["trainer.total_epochs=2", ...own], names);
-  const result = await trainConfig({ config, rewards, say: (text) => said.push(text) });
-  const metrics = readMetrics(join(run, "metrics.jsonl")).map((line) => line.metrics);
-  const episodes = [...readTrajectories(join(run, "trajectories"))];
-  return { result, metrics, episodes, said };
+  const { episodes, ...run } = await tinyRun(parent, warm, own, rewards);
+  return { ...run, episodes: episodes() };
 }
 
 const FILTER = [

@@ -16,11 +16,3 @@ export const NOT_EXPORTED: string[] = [
   "src/environments/tools/mcp/client.ts:McpLimits",
   "src/environments/tools/search/corpus.ts:Document",
 ];
-
-/**
- * Rooms whose doors are being rebuilt: there it is only counted. A room that is done goes from this list, and
- * is checked like the others.
- */
-export const UNFINISHED_ROOMS: readonly string[] = [
-  ...["agents", "assembly", "config", "library", "rollout", "training"],
-];

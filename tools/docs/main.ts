@@ -3,8 +3,14 @@
  */
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { configurationReference } from "../../src/config/index.ts";
+import { configurationReference, verlReference } from "../../src/config/reference.ts";
+import { VERL } from "./verl-keys.ts";
 
-const page = fileURLToPath(new URL("../../docs/configuration.md", import.meta.url));
-writeFileSync(page, configurationReference());
-console.log("docs/configuration.md");
+const pages = {
+  "docs/configuration.md": configurationReference(),
+  "docs/verl.md": verlReference(VERL),
+};
+for (const [name, text] of Object.entries(pages)) {
+  writeFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), text);
+  console.log(name);
+}

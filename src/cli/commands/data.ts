@@ -2,9 +2,9 @@
  * @file `openmanus-rl data list|get`: the data of worlds that have some to download.
  */
 import { DATASETS } from "../../environments/index.ts";
-import type { Command } from "../main.ts";
 import { optionsAndWords, UsageError } from "../arguments/usage.ts";
 import { progressLine } from "../arguments/world.ts";
+import type { Command } from "../main.ts";
 
 export const data: Command = {
   help: [

@@ -5,8 +5,8 @@
  * loss, an optimiser with a schedule, and tidy around every step.
  */
 import * as torch from "../../torch/index.ts";
-import type { Command } from "../main.ts";
 import { options } from "../arguments/usage.ts";
+import type { Command } from "../main.ts";
 
 const POINTS = 400;
 const HIDDEN = 64;

@@ -18,8 +18,8 @@ import {
   runtimeInfo,
   threads,
 } from "../../torch/index.ts";
-import type { Command } from "../main.ts";
 import { options } from "../arguments/usage.ts";
+import type { Command } from "../main.ts";
 
 export interface Diagnosis {
   /** Whether set-up has run: without it there is nothing to measure, and only what is missing is said. */

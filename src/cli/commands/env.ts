@@ -8,11 +8,11 @@ import {
   type WorldDefinition,
   worldDefinitions,
 } from "../../environments/index.ts";
-import { serve } from "../support/env-serve.ts";
-import { verifyWorld } from "../support/env-verify.ts";
-import type { Command } from "../main.ts";
 import { optionsAndWords, UsageError, wholeNumber } from "../arguments/usage.ts";
 import { opened, progressLine, worldWords } from "../arguments/world.ts";
+import type { Command } from "../main.ts";
+import { serve } from "../support/env-serve.ts";
+import { verifyWorld } from "../support/env-verify.ts";
 
 export const env: Command = {
   help: [

@@ -9,10 +9,10 @@ import { convergence, phaseTimes, successReport } from "../../evaluation/index.t
 import { type Evaluation, evaluate } from "../../library/index.ts";
 import { readMetrics } from "../../monitoring/index.ts";
 import { openTrajectoryStore } from "../../rollout/index.ts";
-import { interruptible } from "../support/interrupt.ts";
-import type { Command } from "../main.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
 import { UsageError, wholeNumber } from "../arguments/usage.ts";
+import type { Command } from "../main.ts";
+import { interruptible } from "../support/interrupt.ts";
 
 export const evalCommand: Command = {
   help: [

@@ -16,9 +16,9 @@ import {
   readModelConfig,
 } from "../../models/index.ts";
 import type { Dtype } from "../../torch/index.ts";
-import type { Command } from "../main.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
 import { optionsAndWords, UsageError } from "../arguments/usage.ts";
+import type { Command } from "../main.ts";
 
 const FAMILIES: readonly Family[] = ["qwen2", "qwen3", "llama", "mistral"];
 const DTYPES: readonly Dtype[] = ["float32", "bfloat16", "float16"];

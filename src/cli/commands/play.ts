@@ -3,9 +3,9 @@
  */
 import { createInterface, type Interface } from "node:readline";
 import type { Expert, Observation, Task, TaskSet, World } from "../../environments/index.ts";
-import type { Command } from "../main.ts";
 import { optionsAndWords, UsageError, wholeNumber } from "../arguments/usage.ts";
 import { opened, worldWords } from "../arguments/world.ts";
+import type { Command } from "../main.ts";
 
 export const play: Command = {
   help: [

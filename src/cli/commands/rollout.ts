@@ -27,12 +27,12 @@ import {
   type Trajectory,
   type TrajectoryStore,
 } from "../../rollout/index.ts";
-import { interruptible } from "../support/interrupt.ts";
-import type { Command } from "../main.ts";
 import { ROLLOUT_HELP, type RolloutOptions, rolloutOptions } from "../arguments/rollout-options.ts";
-import { rolloutProgress } from "../support/rollout-progress.ts";
 import { UsageError } from "../arguments/usage.ts";
 import { opened } from "../arguments/world.ts";
+import type { Command } from "../main.ts";
+import { interruptible } from "../support/interrupt.ts";
+import { rolloutProgress } from "../support/rollout-progress.ts";
 
 export const rollout: Command = {
   help: ROLLOUT_HELP,

@@ -4,8 +4,8 @@
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Command } from "../main.ts";
 import { options } from "../arguments/usage.ts";
+import type { Command } from "../main.ts";
 
 export const setup: Command = {
   help: [

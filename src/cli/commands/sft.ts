@@ -3,10 +3,10 @@
  */
 import { readSettings } from "../../config/index.ts";
 import { evaluate, type SftReport, sft } from "../../library/index.ts";
-import { interruptible } from "../support/interrupt.ts";
-import type { Command } from "../main.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
 import { UsageError, wholeNumber } from "../arguments/usage.ts";
+import type { Command } from "../main.ts";
+import { interruptible } from "../support/interrupt.ts";
 
 /** Flags that had other names: they still work, with a note. */
 const OLD_NAMES: Readonly<Record<string, string>> = {

@@ -5,12 +5,12 @@
 import { readSettings } from "../../config/index.ts";
 import { comparePaired, type SuccessRow } from "../../evaluation/index.ts";
 import { evaluateWith, planOf, type TrainCall, warmStart } from "../../library/index.ts";
-import { INTERRUPTED } from "../support/interrupt.ts";
-import type { Command } from "../main.ts";
-import { RECIPE, type Recipe } from "../support/recipe.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
-import { trainInterruptibly } from "./train.ts";
 import { UsageError } from "../arguments/usage.ts";
+import type { Command } from "../main.ts";
+import { INTERRUPTED } from "../support/interrupt.ts";
+import { RECIPE, type Recipe } from "../support/recipe.ts";
+import { trainInterruptibly } from "./train.ts";
 
 /** The command with a recipe's numbers: the tests have one that takes seconds. */
 export function startCommand(recipe: Recipe): Command {

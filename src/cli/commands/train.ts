@@ -4,11 +4,11 @@
 import { stringify } from "yaml";
 import { PRESETS, readSettings, withoutSecrets } from "../../config/index.ts";
 import { planOf, type Run, type TrainCall, train } from "../../library/index.ts";
-import { INTERRUPTED, interruptible } from "../support/interrupt.ts";
-import type { Command } from "../main.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
-import { planText } from "../support/train-plan.ts";
 import { UsageError } from "../arguments/usage.ts";
+import type { Command } from "../main.ts";
+import { INTERRUPTED, interruptible } from "../support/interrupt.ts";
+import { planText } from "../support/train-plan.ts";
 
 const help = [
   "Usage: openmanus-rl train [--model FOLDER] [--preset NAME] [--config FILE …] [key=value …] [--dry-run]",
@@ -57,6 +57,8 @@ export const trainCommand: Command = {
       return 0;
     }
     const run = await trainInterruptibly(call);
+    // Rank 0 has the report, and speaks for all.
+    if (run.report === undefined) return run.interrupted ? INTERRUPTED : 0;
     const { iterations } = plan.options;
     console.log(
       values.json ? JSON.stringify(facts(run), null, 2) : `\n${summary(run, iterations)}`,
@@ -66,12 +68,9 @@ export const trainCommand: Command = {
   },
 };
 
-/** Ctrl-C finishes the iteration and saves. */
+/** Ctrl-C finishes the iteration and saves; the run says so. A second one ends at once. */
 export function trainInterruptibly(call: TrainCall): Promise<Run> {
-  return interruptible(
-    (signal) => train({ ...call, signal }),
-    () => console.error("finishing the iteration, then saving; Ctrl-C again ends at once"),
-  );
+  return interruptible((signal) => train({ ...call, signal }));
 }
 
 function facts(run: Run) {
@@ -91,10 +90,14 @@ function summary(
   return [
     `${state.step} of ${iterations} iterations, ${state.episodes} episodes.`,
     ...(model ? [`policy   ${model}`] : []),
-    ...(best ? [`best     ${best.folder} (iteration ${best.iteration}, ${percent})`] : []),
+    ...(best ? [`best     ${best.folder} (${when(best.iteration)}, ${percent})`] : []),
     `report   ${report}`,
-    `episodes openmanus-rl trajectories list ${folder}/trajectories`,
+    `episodes openmanus-rl trajectories list ${folder}`,
     `play     openmanus-rl play --model ${folder}`,
     ...(interrupted ? [`The same command goes on from here (${folder}).`] : []),
   ].join("\n");
+}
+
+function when(iteration: number): string {
+  return iteration === 0 ? "before training" : `iteration ${iteration}`;
 }

@@ -1,7 +1,7 @@
 /**
  * @file `openmanus-rl trajectories list|show|export`: episodes that were stored.
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { aligned } from "../../evaluation/index.ts";
 import { byteChat, loadTokenizer, type Tokenizer } from "../../models/index.ts";
@@ -14,9 +14,9 @@ import {
   writeParquet,
 } from "../../rollout/index.ts";
 import { runResults } from "../../training/index.ts";
+import { optionsAndWords, UsageError } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
 import { episodeText, tokenText } from "../support/trajectory-text.ts";
-import { optionsAndWords, UsageError } from "../arguments/usage.ts";
 
 export const trajectories: Command = {
   help: [
@@ -63,10 +63,16 @@ export const trajectories: Command = {
 };
 
 /** The trajectories at a path: a file, a store, or a folder that has one. */
-function read(path: string): Generator<Trajectory> {
+function* read(path: string): Generator<Trajectory> {
   if (!existsSync(path)) throw new UsageError(`there is nothing at ${path}.`);
-  const inside = join(path, "trajectories");
-  return readTrajectories(existsSync(inside) ? inside : path);
+  for (const store of storesIn(path)) yield* readTrajectories(store);
+}
+
+/** A run of several ranks has a store for each: trajectories-0, trajectories-1, … */
+function storesIn(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  const inside = readdirSync(path).filter((name) => /^trajectories(-\d+)?$/.test(name));
+  return inside.length > 0 ? inside.sort().map((name) => join(path, name)) : [path];
 }
 
 function list(path: string, { status, json }: { status?: string; json: boolean }): void {

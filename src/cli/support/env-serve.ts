@@ -3,9 +3,9 @@
  */
 import { once } from "node:events";
 import { type ServeOptions, serveWorld } from "../../environments/index.ts";
-import { interruptible } from "./interrupt.ts";
 import { UsageError, wholeNumber } from "../arguments/usage.ts";
 import { opened, worldWords } from "../arguments/world.ts";
+import { interruptible } from "./interrupt.ts";
 
 export interface ServeWords {
   readonly json: boolean;

@@ -7,19 +7,14 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 /** The exit code of a command that was interrupted: 128 + SIGINT. */
 export const INTERRUPTED = 130;
 
-/**
- * Runs `work` with a signal that the first Ctrl-C or SIGTERM aborts; `onFirst` tells the person so. A
- * second one ends the process at once.
- */
+/** Runs `work` with a signal that the first Ctrl-C or SIGTERM aborts. A second one ends the process at once. */
 export async function interruptible<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
-  onFirst: () => void = () => {},
 ): Promise<Result> {
   const stopping = new AbortController();
   const onSignal = () => {
     if (stopping.signal.aborted) process.exit(INTERRUPTED);
     stopping.abort(new Error("interrupted"));
-    onFirst();
   };
   for (const name of SIGNALS) process.on(name, onSignal);
   try {

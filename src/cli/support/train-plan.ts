@@ -42,7 +42,7 @@ export async function planText(options: TrainingOptions): Promise<string> {
   const format = play.agent.format ?? "action";
   const lines: [string, string][] = [
     ["run", options.run.folder],
-    ["world", `${world.about.name}, ${world.world.source ?? ""}`],
+    ["world", [world.about.name, world.world.source ?? []].flat().join(", ")],
     [
       "tasks",
       `${trainTasks.length} to train on (${world.trainSplit}), ${validated} to validate on (${world.valSplit})`,

@@ -5,9 +5,9 @@
 import { evaluateFolder, openRunWorld } from "../../assembly/index.ts";
 import { formOf, resolvePlay, settingsOf } from "../../config/index.ts";
 import { policyIn } from "../../library/index.ts";
-import { chosenTask } from "../commands/play.ts";
 import { UsageError, wholeNumber } from "../arguments/usage.ts";
 import { worldWords } from "../arguments/world.ts";
+import { chosenTask } from "../commands/play.ts";
 
 interface Values {
   readonly split?: string;

@@ -22,17 +22,18 @@ const ONE_PROCESS = "sequences are packed by token budget, never padded";
 const NO_RAY = "there is neither Ray nor vLLM here; generation is in the process";
 
 /** Offload, with the names of verl's FSDP section. */
-const offload = () =>
-  section({
-    param_offload: setting(
-      z.boolean().default(false),
-      "Keeps the weights in a memory-mapped file of the run's folder, which the system may take out of memory when it needs room. On a CPU.",
-    ),
-    optimizer_offload: setting(z.boolean().default(false), "The same for the optimiser's state."),
-    fsdp_size: inert(z.int().default(-1), "weights are whole in each process"),
-    wrap_policy: inert(z.unknown().optional(), "weights are whole in each process"),
-    model_dtype: inert(z.string().optional(), "actor_rollout_ref.model.dtype says it"),
-  });
+const offloadSettings = () => ({
+  param_offload: setting(
+    z.boolean().default(false),
+    "Keeps the weights in a memory-mapped file of the run's folder, which the system may take out of memory when it needs room. On a CPU.",
+  ),
+  optimizer_offload: setting(z.boolean().default(false), "The same for the optimiser's state."),
+  fsdp_size: inert(z.int().default(-1), "weights are whole in each process"),
+  wrap_policy: inert(z.unknown().optional(), "weights are whole in each process"),
+  model_dtype: inert(z.string().optional(), "actor_rollout_ref.model.dtype says it"),
+});
+
+const offload = () => section(offloadSettings());
 
 const microBatches = {
   ppo_micro_batch_size: inert(count.nullable().default(null), ONE_PROCESS),
@@ -115,7 +116,7 @@ const actor = section({
     "How losses of tokens become one, over the whole mini-batch and all processes.",
   ),
   loss_scale_factor: setting(
-    positive.optional(),
+    positive.nullish(),
     "The constant length of seq-mean-token-sum-norm. Default: data.max_response_length.",
   ),
   entropy_coeff: setting(z.number().default(0), "Weight of the entropy bonus."),
@@ -194,7 +195,10 @@ const rollout = section({
 });
 
 const ref = section({
-  fsdp_config: offload(),
+  fsdp_config: section({
+    ...offloadSettings(),
+    optimizer_offload: inert(z.boolean().default(false), "the reference has no optimiser"),
+  }),
   ...logprobBatches,
 });
 

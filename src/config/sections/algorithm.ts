@@ -5,7 +5,16 @@ import { z } from "zod";
 import { REJECTION_OPTIONS } from "../../algorithms/index.ts";
 import { ALLOCATIONS } from "../../rewards/index.ts";
 import { ESTIMATOR_NAMES } from "../names.ts";
-import { count, named, notNegative, positive, section, setting, share } from "../setting.ts";
+import {
+  count,
+  countOrZero,
+  named,
+  notNegative,
+  positive,
+  section,
+  setting,
+  share,
+} from "../setting.ts";
 
 const klKinds = ["kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3"] as const;
 /** The estimators of KL, each also with "+": that value, with the gradient of k2. */
@@ -93,14 +102,17 @@ export const algorithm = section({
       "Dynamic sampling: groups whose members did equally well are replaced.",
     ),
     metric: setting(
-      z.enum(["reward", "score", "success"]).default("reward"),
-      "What is compared inside a group.",
+      z.enum(["reward", "score", "success", "seq_reward"]).nullable().default("reward"),
+      "What is compared inside a group; verl's seq_reward, and null, are the reward.",
     ),
-    max_num_gen_batches: setting(count.default(3), "Rollouts per iteration at most."),
+    max_num_gen_batches: setting(
+      countOrZero.default(3),
+      "Rollouts per iteration at most; 0, as verl has it, is 100.",
+    ),
   }),
   rollout_correction: section({
     rollout_is: setting(
-      z.enum(["none", "token", "sequence"]).default("none"),
+      z.enum(["none", "token", "sequence"]).nullable().default("none"),
       "Importance weights between the rollout's and the trainer's log-probabilities.",
     ),
     rollout_is_threshold: setting(positive.default(2), "The largest weight."),
@@ -109,7 +121,7 @@ export const algorithm = section({
       `Rejection: tokens (token_…) or whole rows (seq_…) on which the two disagree too much are not trained on; a list by commas of ${REJECTION_OPTIONS.join(", ")}.`,
     ),
     rollout_rs_threshold: setting(
-      z.union([z.string(), positive]).default(2),
+      z.union([z.string(), positive]).nullable().default(2),
       'The bounds of each, by commas or one for all: for k1 a ratio or two ("0.5_2"), for k2 and k3 the largest value.',
     ),
     bypass_mode: setting(

@@ -29,7 +29,7 @@ export const data = section({
     z.boolean().default(true),
     "Whether training tasks are shuffled, anew in each pass over them.",
   ),
-  seed: setting(z.int().nonnegative().optional(), "Of that shuffling. Default: trainer.seed."),
+  seed: setting(z.int().nonnegative().nullish(), "Of that shuffling. Default: trainer.seed."),
   train_files: inert(z.unknown().optional(), FROM_WORLD),
   val_files: inert(z.unknown().optional(), FROM_WORLD),
   prompt_key: inert(z.string().optional(), FROM_WORLD),

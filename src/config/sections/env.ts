@@ -75,7 +75,7 @@ export const env = section({
   history_length: setting(countOrZero.default(2), "Past steps that it has word for word."),
   tools: setting(
     z.array(z.string()).default([]),
-    'Tools of the agent\'s own, beside what its world offers, for the format "tools": calculator, search, javascript, or files that export tools.',
+    'Tools of the agent\'s own, beside what its world offers, for the format "tools": calculator, javascript, or files that export tools.',
   ),
   validity: setting(
     z.enum(["form", "admissible", "both"]).default("both"),

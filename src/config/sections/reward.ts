@@ -48,7 +48,7 @@ export const reward = section({
 /** verl's section of the same purpose: only its switch matters, and only when off. */
 export const rewardModel = section({
   enable: setting(
-    z.literal(false).default(false),
+    z.literal(false).nullable().default(false),
     "A reward model of its own is not offered; reward.judge and reward functions are.",
   ),
   overlong_buffer: section({

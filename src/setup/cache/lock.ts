@@ -6,8 +6,9 @@
  * TypeScript does, has the same lock around npm.
  */
 
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
+import { processStart } from "../machine/process-start.ts";
 import { readTextIfThere, statusOf } from "../support/files.ts";
 
 const LOOK_AGAIN_MILLISECONDS = 100;
@@ -40,7 +41,7 @@ export async function withLock<Result>(
 
 function taken(path: string): boolean {
   try {
-    writeFileSync(path, `${process.pid} ${startOf(process.pid)}`, { flag: "wx" });
+    writeFileSync(path, `${process.pid} ${processStart(process.pid)}`, { flag: "wx" });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
@@ -52,20 +53,6 @@ function isAbandoned(path: string, holder: string): boolean {
   if (holder === "")
     return Date.now() - (statusOf(path)?.mtimeMs ?? Date.now()) > EMPTY_FOR_MILLISECONDS;
   const [process, start] = holder.split(" ");
-  const running = startOf(Number(process));
+  const running = processStart(Number(process));
   return running === undefined || running !== start;
-}
-
-/**
- * When a process started, in the kernel's ticks; undefined when there is none. The number alone would
- * not do: in a container that starts anew, the same numbers come again beside the same cache.
- */
-function startOf(process: number): string | undefined {
-  try {
-    // The second field, the program's name in parentheses, may hold anything.
-    const fields = readFileSync(`/proc/${process}/stat`, "utf8").split(") ").at(-1);
-    return fields?.split(" ")[19];
-  } catch {
-    return undefined;
-  }
 }

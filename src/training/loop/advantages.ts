@@ -21,8 +21,8 @@ import {
 import { OptionError } from "../../assembly/index.ts";
 import { allocateRewards, type ComposedReward, stepRewards } from "../../rewards/index.ts";
 import type { Batch } from "../../rollout/index.ts";
-import { joinedBatches } from "../ranks/joined.ts";
 import type { AdvantageSettings } from "../options.ts";
+import { joinedBatches } from "../ranks/joined.ts";
 import type { Ranks } from "../ranks/ranks.ts";
 
 export interface AdvantageInputs {

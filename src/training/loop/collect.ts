@@ -84,10 +84,8 @@ export async function collectEpisodes(
     );
     played.push(collection);
     const scored = await time.asyncPhase("reward", () => scoreGroups(parts, collection.groups));
-    for (const error of scored.errors) {
-      say(error.message);
-      reasons.set(error.trajectory, error.message);
-    }
+    for (const { trajectory, message } of scored.errors) reasons.set(trajectory, message);
+    tellErrors(scored.errors, say);
     const chosen = rollout.filter ? withSpread(scored.groups, rollout.filter) : scored.groups;
     for (const group of scored.groups)
       if (!chosen.includes(group)) {
@@ -137,6 +135,16 @@ export async function collectEpisodes(
     },
     baselines,
   };
+}
+
+/** So many of an iteration's failed rewards are told; they are mostly the same. */
+const TOLD_ERRORS = 3;
+
+function tellErrors(errors: readonly { message: string }[], say: (text: string) => void): void {
+  for (const { message } of errors.slice(0, TOLD_ERRORS)) say(message);
+  const more = errors.length - TOLD_ERRORS;
+  if (more > 0)
+    say(`… and ${more} more episodes whose reward failed (trajectories list shows them)`);
 }
 
 /** An episode as it is stored: with its reward, or with the reason why it has none. */

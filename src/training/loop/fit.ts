@@ -40,7 +40,7 @@ import type { Workers } from "../workers/workers.ts";
 import { estimateAdvantages } from "./advantages.ts";
 import { collectEpisodes } from "./collect.ts";
 import { createGuards, type Stop } from "./guards.ts";
-import { episodeMetrics, throughputMetrics } from "./metrics.ts";
+import { episodeMetrics, rewardMetrics, throughputMetrics } from "./metrics.ts";
 import { prepare } from "./prepare.ts";
 import { stopwatch } from "./stopwatch.ts";
 import { taskOrder } from "./task-order.ts";
@@ -102,6 +102,9 @@ export async function fit(given: FitOptions): Promise<FitResult> {
   if (validation.only || (state.step === 0 && validation.first)) {
     const before = await validateNow(given, validationTasks, state.step);
     if (ranks.isFirst && state.step === 0) logger.log(0, before.metrics);
+    // What it begins with may stay the best that there is.
+    if (state.step === 0 && before.successRate !== undefined)
+      state = { ...state, best: { step: 0, successRate: before.successRate } };
     if (validation.only)
       say(
         `validation after iteration ${state.step}: ` +
@@ -224,7 +227,11 @@ export async function fit(given: FitOptions): Promise<FitResult> {
     given.store?.flush();
     const report: Metrics = {
       ...reduceMetrics(
-        ranks.gather({ ...Object.assign({}, ...metrics), ...episodeMetrics(episodes.all) }),
+        ranks.gather({
+          ...Object.assign({}, ...metrics),
+          ...episodeMetrics(episodes.all),
+          ...rewardMetrics(episodes.rewards),
+        }),
       ),
       ...actorMetrics,
       ...validated?.metrics,

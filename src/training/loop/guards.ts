@@ -71,7 +71,7 @@ export function createGuards(options: GuardOptions): Guards {
       if (rollout >= (iteration === 1 ? 1 : maxBadUpdates))
         return {
           reason:
-            "there is nothing to learn from: no episode could be played with these settings (see above)",
+            "there is nothing to learn from: no episode can be trained on with these settings (see above)",
           failed: true,
         };
       for (const [learner, count] of Object.entries(updates))

@@ -2,6 +2,7 @@
  * @file What an iteration's episodes were like, and how fast it was, with the specification's names.
  */
 import { type Metrics, summary } from "../../algorithms/index.ts";
+import type { ComposedReward } from "../../rewards/index.ts";
 import { type Batch, isTrainable, isWellFormed, type Trajectory } from "../../rollout/index.ts";
 import type { IterationEpisodes } from "./collect.ts";
 
@@ -41,6 +42,14 @@ export function episodeMetrics(all: readonly Trajectory[]): Metrics {
   for (const type of types)
     metrics[`episode/${type}_success_rate`] = rate(played.filter(({ task }) => task.type === type));
   return metrics;
+}
+
+/** What each component gave, weighted: means over the episodes that are trained on. */
+export function rewardMetrics(rewards: readonly ComposedReward[]): Metrics {
+  const names = [...new Set(rewards.flatMap(({ breakdown }) => Object.keys(breakdown)))];
+  const mean = (name: string) =>
+    rewards.reduce((sum, { breakdown }) => sum + (breakdown[name] ?? 0), 0) / rewards.length;
+  return Object.fromEntries(names.map((name) => [`rewards/${name}`, mean(name)]));
 }
 
 /** Wall-clock figures: they differ from run to run, and only under timing_s/ and perf/. */

@@ -10,13 +10,13 @@ import {
   rejectMismatch,
 } from "../../algorithms/index.ts";
 import { type Batch, checkLogprobs } from "../../rollout/index.ts";
+import { needsReference, type PassOptions, type TrainingOptions } from "../options.ts";
+import type { Ranks } from "../ranks/ranks.ts";
 import { batchLogprobs, batchSquaredProbabilities } from "../workers/actor.ts";
 import { batchValues } from "../workers/critic.ts";
-import type { Ranks } from "../ranks/ranks.ts";
-import type { Stopwatch } from "./stopwatch.ts";
-import { needsReference, type PassOptions, type TrainingOptions } from "../options.ts";
 import { updatesPerEpoch } from "../workers/optimize.ts";
 import type { Workers } from "../workers/workers.ts";
+import type { Stopwatch } from "./stopwatch.ts";
 
 /** All [tokens] of the batch. */
 export interface Prepared {
@@ -81,7 +81,12 @@ export function prepare(
   }
 
   const referenceLogprobs = needsReference(options)
-    ? time.phase("ref", () => batchLogprobs(workers.reference!, batch, passes))
+    ? time.phase("ref", () =>
+        batchLogprobs(workers.reference!, batch, {
+          ...passes,
+          tokensPerPass: options.reference.tokensPerPass,
+        }),
+      )
     : undefined;
   const { critic } = workers;
   const values = critic && time.phase("values", () => batchValues(critic.model, batch, passes));

@@ -1,7 +1,7 @@
 /**
  * @file The rewards of an iteration's groups: every component is asked once for every episode.
  */
-import { composeGroup, type ComposedReward, type RewardError } from "../../rewards/index.ts";
+import { type ComposedReward, composeGroup, type RewardError } from "../../rewards/index.ts";
 import { type EpisodeGroup, packTrajectories, type Trajectory } from "../../rollout/index.ts";
 import { batchLogprobs } from "../workers/actor.ts";
 import type { CollectParts } from "./collect.ts";

@@ -34,6 +34,8 @@ export interface RunFolder {
 export interface RunDescription {
   readonly title: string;
   readonly subtitle: string;
+  /** The folder of the model that it began with. */
+  readonly start: string;
   /** What must be the same when the run goes on, by name. */
   readonly identity: Readonly<Record<string, unknown>>;
 }
@@ -49,7 +51,7 @@ export function readRunDescription(folder: string): RunDescription | undefined {
  * is written or removed before `begin`: until then the run may turn out to be impossible.
  */
 export function openRunFolder(run: RunOptions, held?: HeldLock): RunFolder {
-  const { folder: path, title, subtitle, identity, resume } = run;
+  const { folder: path, title, subtitle, start, identity, resume } = run;
   const isNew = !existsSync(path);
   const { release } = held ? { release: () => {} } : lockRunFolder(path);
   let begun = false;
@@ -72,7 +74,7 @@ export function openRunFolder(run: RunOptions, held?: HeldLock): RunFolder {
         if (resume === "new") clear(path);
         begun = true;
         write("config.yaml", run.record);
-        const description: RunDescription = { title, subtitle, identity };
+        const description: RunDescription = { title, subtitle, start, identity };
         write("run.json", `${JSON.stringify(description, null, 1)}\n`);
         write("versions.json", `${JSON.stringify(versions(), null, 1)}\n`);
       }),

@@ -5,6 +5,7 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OptionError } from "../../assembly/index.ts";
+import { processStart } from "../../setup/index.ts";
 
 interface Owner {
   readonly pid: number;
@@ -19,7 +20,7 @@ export interface HeldLock {
 
 export function takeLock(folder: string): HeldLock {
   const file = join(folder, "run.lock");
-  const own: Owner = { pid: process.pid, started: startOf(process.pid) };
+  const own: Owner = { pid: process.pid, started: processStart(process.pid) ?? null };
   // Written beside and linked into place: nobody ever sees a lock without a name.
   const draft = join(folder, `.lock-${process.pid}-${performance.now()}`);
   writeFileSync(draft, JSON.stringify(own));
@@ -60,16 +61,5 @@ function isAlive({ pid, started }: Owner): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
-  return started === null || startOf(pid) === started;
-}
-
-/** The process's start, in the clock ticks of /proc; null where there is no such thing. */
-function startOf(pid: number): string | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name, in brackets, may hold anything: what follows is counted behind it.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
-  } catch {
-    return null;
-  }
+  return started === null || processStart(pid) === started;
 }

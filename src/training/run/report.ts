@@ -56,8 +56,11 @@ function summaryOf(metrics: readonly StepMetrics[]): SummaryRow[] {
 
 /** A few of the last validation's episodes, solved and not. */
 function examplesOf(folder: string): ExampleEpisode[] {
-  const path = join(folder, "validation");
-  if (!existsSync(path)) return [];
+  // Of several ranks, rank 0's.
+  const path = ["validation", "validation-0"]
+    .map((name) => join(folder, name))
+    .find((place) => existsSync(place));
+  if (path === undefined) return [];
   const store = openTrajectoryStore(path);
   try {
     const all = store.episodes();

@@ -10,9 +10,10 @@ import {
   openCheckpointState,
   type RunState,
 } from "../checkpoint/checkpoint.ts";
+import { readRunDescription } from "./folder.ts";
 
 export interface PolicyOfRun {
-  /** The iteration after which it was saved. */
+  /** The iteration after which it was saved; 0: what the run began with. */
   readonly iteration: number;
   /** A model folder that everybody reads. */
   readonly folder: string;
@@ -39,6 +40,13 @@ export function runResults(run: string): RunResults | undefined {
 }
 
 function policyAfter(run: string, iteration: number): PolicyOfRun | undefined {
+  // Nothing that was learned was better than what it began with.
+  if (iteration === 0) {
+    const start = readRunDescription(run)?.start;
+    return start && existsSync(join(start, "config.json"))
+      ? { iteration, folder: start }
+      : undefined;
+  }
   const actor = join(checkpointFolder(run, iteration), "actor");
   if (existsSync(join(actor, "config.json"))) return { iteration, folder: actor };
   if (!existsSync(join(actor, "adapter_config.json"))) return undefined;

@@ -6,10 +6,10 @@
  */
 import {
   actorLoss,
+  computePolicyLoss,
   entropyBonus,
   klLoss,
   type Metrics,
-  computePolicyLoss,
   sumOfSquaredProbabilities,
 } from "../../algorithms/index.ts";
 import { hiddenStates, type Model, type TokenOutputs, tokenOutputs } from "../../models/index.ts";

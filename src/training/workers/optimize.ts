@@ -26,9 +26,9 @@ import {
   tidy,
 } from "../../torch/index.ts";
 import type { BatchingOptions, OptimizerOptions, TrainingOptions } from "../options.ts";
+import type { Ranks } from "../ranks/ranks.ts";
 import { createLossScale, type LossScale } from "./loss-scale.ts";
 import type { Allocate } from "./offload.ts";
-import type { Ranks } from "../ranks/ranks.ts";
 import type { Precision } from "./passes.ts";
 import { allRows, passesOf, trainedTokensOf } from "./tokens.ts";
 

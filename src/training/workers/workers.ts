@@ -4,8 +4,9 @@
  * On one device they share what they can: the rollout generates with the actor's own weights, and with
  * LoRA the reference is the actor's base.
  */
-import { GREEDY, modelPlayer, OptionError, requireModelFolder } from "../../assembly/index.ts";
+
 import type { Agent } from "../../agents/index.ts";
+import { GREEDY, modelPlayer, OptionError, requireModelFolder } from "../../assembly/index.ts";
 import {
   addLora,
   type Chat,

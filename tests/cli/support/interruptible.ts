@@ -9,8 +9,9 @@ const work = async (signal: AbortSignal) => {
   const alive = setInterval(() => {}, 1000);
   console.log("working");
   await once(signal, "abort");
+  console.log("finishing");
   if (process.argv[2] === "stubborn") await new Promise(() => {});
   clearInterval(alive);
   return "saved";
 };
-console.log(await interruptible(work, () => console.log("finishing")));
+console.log(await interruptible(work));

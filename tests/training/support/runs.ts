@@ -22,15 +22,16 @@ import {
   presetConfig,
   saveModel,
 } from "../../../src/models/index.ts";
+import { type MetricsLogger, readMetrics } from "../../../src/monitoring/index.ts";
+import { type RewardComponent, rewardComposer } from "../../../src/rewards/index.ts";
 import {
   type Batch,
   collect,
   packTrajectories,
+  readTrajectories,
   scriptedPolicy,
   type Trajectory,
 } from "../../../src/rollout/index.ts";
-import type { MetricsLogger } from "../../../src/monitoring/index.ts";
-import { rewardComposer } from "../../../src/rewards/index.ts";
 import {
   examplesOf,
   fineTune,
@@ -118,6 +119,25 @@ export async function trainConfig({
     loggers: loggers.map((logger) => () => logger),
     ...rest,
   });
+}
+
+let runs = 0;
+
+/** A tiny run of two iterations in a new folder: what it gave, logged, stored and said. */
+export async function tinyRun(
+  parent: string,
+  model: string,
+  own: readonly string[],
+  rewards: readonly RewardComponent[] = [],
+) {
+  const run = join(parent, `run-${runs++}`);
+  const said: string[] = [];
+  const names = rewards.map(({ name }) => name);
+  const config = tinyConfig(model, run, ["trainer.total_epochs=2", ...own], names);
+  const result = await trainConfig({ config, rewards, say: (text) => said.push(text) });
+  const metrics = readMetrics(join(run, "metrics.jsonl")).map((line) => line.metrics);
+  const episodes = () => [...readTrajectories(join(run, "trajectories"))];
+  return { run, config, result, metrics, said, episodes };
 }
 
 export function openChat(folder: string): Chat {
