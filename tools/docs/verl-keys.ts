@@ -456,7 +456,6 @@ const missing: Readonly<Record<string, string>> = {
 const values: Readonly<Record<string, string>> = {
   "reward_model.enable=True": REWARD_MODEL,
   "algorithm.filter_groups.metric=acc": "here: reward, score or success",
-  "actor_rollout_ref.actor.optim.num_cycles=0.5": "leave it out; it has no effect",
 };
 
 export const VERL: VerlFacts = { keys, defaults, missing, values };
