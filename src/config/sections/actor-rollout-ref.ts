@@ -109,7 +109,7 @@ const actor = section({
     clip_cov_lb: setting(z.number().default(1), "clip_cov: only covariances above this."),
     clip_cov_ub: setting(z.number().default(5), "clip_cov: only covariances below this."),
     kl_cov_ratio: setting(share.default(0.0002), "kl_cov: share of tokens held back."),
-    ppo_kl_coef: setting(notNegative.default(1), "kl_cov: how strongly."),
+    ppo_kl_coef: setting(notNegative.default(0.1), "kl_cov: how strongly."),
   }),
   loss_agg_mode: setting(
     z.enum(AGGREGATION_MODES).default("token-mean"),
