@@ -37,11 +37,16 @@ function filesBelow(folder: string): string[] {
 }
 
 describe("the package", () => {
-  it("has the compiled library, the command and the C++ sources, but not the TypeScript", () => {
+  it("has the compiled library, the command, the C++ sources, the pages and the examples", () => {
     expect(readdirSync(root).sort()).toEqual(
-      ["LICENSE", "README.md", "bin", "dist", "native", "package.json", "templates"].sort(),
+      [
+        ...["CHANGELOG.md", "LICENSE", "README.md", "package.json"],
+        ...["bin", "dist", "docs", "examples", "native", "templates"],
+      ].sort(),
     );
+    expect(existsSync(join(root, "src"))).toBe(false);
     expect(existsSync(join(root, "native/addon.cc"))).toBe(true);
+    expect(existsSync(join(root, "docs/configuration.md"))).toBe(true);
     expect(statSync(join(root, "bin/openmanus-rl.mjs")).mode & 0o111).not.toBe(0);
   });
 
