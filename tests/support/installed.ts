@@ -31,7 +31,7 @@ const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 /** All that `npm pack` reads, its build included. */
 const PACKED_FROM = [
   ...["bin", "native", "src", "templates", "package.json", "tsconfig.json"],
-  ...["tsconfig.build.json", "README.md", "LICENSE"],
+  ...["tsconfig.build.json", "README.md", "LICENSE", "CHANGELOG.md", "docs", "examples"],
 ];
 
 export interface InstalledPackage {
