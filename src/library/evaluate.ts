@@ -50,9 +50,23 @@ export interface Evaluation {
   readonly comparison: PairedComparison | undefined;
 }
 
-export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
+/** An evaluation against another model. */
+export interface ComparedEvaluation extends Evaluation {
+  readonly against: NonNullable<Evaluation["against"]>;
+  readonly comparison: PairedComparison;
+}
+
+/** What comes of these options: with another model, a comparison. */
+export type EvaluationOf<Options> = Options extends { readonly against: string }
+  ? ComparedEvaluation
+  : Evaluation;
+
+export async function evaluate<Options extends EvaluateOptions>(
+  options: Options,
+): Promise<EvaluationOf<Options>> {
   const model = policyIn(options.model);
-  return evaluateWith(await resolvePlay(options, settingsOf(model)), { ...options, model });
+  const resolved = await resolvePlay(options, settingsOf(model));
+  return (await evaluateWith(resolved, { ...options, model })) as EvaluationOf<Options>;
 }
 
 /** The same, where the settings are known already. */

@@ -111,8 +111,10 @@ export {
 export type { Learner, RunState, Stop, Validation } from "../training/index.ts";
 export { type ChatOptions, chat } from "./chat.ts";
 export {
+  type ComparedEvaluation,
   type EvaluateOptions,
   type Evaluation,
+  type EvaluationOf,
   evaluate,
   evaluateWith,
   policyIn,

@@ -7,7 +7,7 @@ import { OptionError } from "../assembly/index.ts";
 import type { ChatMessage } from "../models/index.ts";
 import { type RunState, runResults, type Stop, type TrainingResult } from "../training/index.ts";
 import { type ChatOptions, chat } from "./chat.ts";
-import { type EvaluateOptions, type Evaluation, evaluateWith, policyIn } from "./evaluate.ts";
+import { type EvaluateOptions, type EvaluationOf, evaluateWith, policyIn } from "./evaluate.ts";
 import type { Plan } from "./train.ts";
 
 export interface Run {
@@ -33,7 +33,7 @@ export interface Run {
   /** Settings that were given and have no effect, with the reason. */
   readonly notes: readonly string[];
   /** Plays tasks that training never sees; of the best policy by default. */
-  evaluate(options?: RunEvaluateOptions): Promise<Evaluation>;
+  evaluate<Options extends RunEvaluateOptions>(options?: Options): Promise<EvaluationOf<Options>>;
   /** The best policy's answer to a text, or to messages. */
   chat(question: string | readonly ChatMessage[], options?: ChatOptions): Promise<string>;
 }
@@ -69,13 +69,16 @@ export function runOf(plan: Plan, result: TrainingResult, report: string | undef
     report,
     notes: plan.notes,
     // Async, so that what is wrong is a rejection like any other.
-    evaluate: async (options = {}) =>
-      evaluateWith(plan, {
+    async evaluate<Options extends RunEvaluateOptions>(options?: Options) {
+      const { model = "best", against, ...rest }: RunEvaluateOptions = options ?? {};
+      const found = await evaluateWith(plan, {
         progress: plan.audience.stream ?? false,
-        ...options,
-        model: named(options.model ?? "best"),
-        against: options.against === undefined ? undefined : named(options.against),
-      }),
+        ...rest,
+        model: named(model),
+        against: against === undefined ? undefined : named(against),
+      });
+      return found as EvaluationOf<Options>;
+    },
     chat: async (question, options) => chat(named("best"), question, options),
   };
 }

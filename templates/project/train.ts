@@ -14,6 +14,6 @@ const run = await train({
   folder: "runs/my-world",
 });
 const { table, against, comparison } = await run.evaluate({ against: "start" });
-console.log(`before\n${successReport(against!.table)}\n\nafter\n${successReport(table)}\n`);
-console.log(`p = ${comparison!.pValue.toPrecision(1)}, best ${run.best?.folder}, ${run.report}`);
+console.log(`before\n${successReport(against.table)}\n\nafter\n${successReport(table)}\n`);
+console.log(`p = ${comparison.pValue.toPrecision(1)}, best ${run.best?.folder}, ${run.report}`);
 console.log(await run.chat("The note says: the key is with the books."));

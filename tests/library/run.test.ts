@@ -59,10 +59,10 @@ describe("a run", () => {
     expect(found.tasks).toBe(12);
     expect(found.trajectories).toHaveLength(12);
     expect(found.table.all.won).toBe(found.trajectories.filter(({ won }) => won).length);
-    expect(found.against!.model).toBe(run.model);
-    const difference = found.table.all.rate - found.against!.table.all.rate;
+    expect(found.against.model).toBe(run.model);
+    const difference = found.table.all.rate - found.against.table.all.rate;
     expect(difference).toBeGreaterThan(0);
-    expect(found.comparison!.difference).toBeCloseTo(difference, 10);
+    expect(found.comparison.difference).toBeCloseTo(difference, 10);
   });
 
   it("evaluates the same way twice, and as its validation did", async () => {

@@ -267,6 +267,15 @@ describe("where it cannot be written", () => {
   });
 });
 
+it("a description that somebody has torn: a sentence; without it the run goes on", async () => {
+  const folder = copy();
+  writeFileSync(join(folder, "run.json"), "{");
+  await expect(run(folder)).rejects.toThrow(/run.json: cannot be read .*Remove it to go on/);
+  rmSync(join(folder, "run.json"));
+  expect((await run(folder)).resumedFrom).toBe(4);
+  expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
+});
+
 describe("two processes in one folder", () => {
   it("the second is refused; a lock whose process is gone is taken over", async () => {
     const folder = copy();

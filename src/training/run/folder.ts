@@ -11,6 +11,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -43,7 +44,14 @@ export interface RunDescription {
 export function readRunDescription(folder: string): RunDescription | undefined {
   const file = join(folder, "run.json");
   if (!existsSync(file)) return undefined;
-  return JSON.parse(readFileSync(file, "utf8")) as RunDescription;
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as RunDescription;
+  } catch (error) {
+    throw new OptionError(
+      `${file}: cannot be read (${(error as Error).message}). Remove it to go on with the run as it is ` +
+        "configured now; its checkpoints are whole or say that they are not.",
+    );
+  }
 }
 
 /**
@@ -65,7 +73,12 @@ export function openRunFolder(run: RunOptions, held?: HeldLock): RunFolder {
     leave();
     throw error;
   }
-  const write = (name: string, text: string) => writeFileSync(join(path, name), text);
+  // Whole or not at all: a run that is killed here must find what it was.
+  const write = (name: string, text: string) => {
+    const draft = join(path, `.${name}-${process.pid}`);
+    writeFileSync(draft, text);
+    renameSync(draft, join(path, name));
+  };
   return {
     path,
     metrics: join(path, "metrics.jsonl"),
