@@ -15,7 +15,7 @@ export {
   type SummarySettings,
   type WorldOptions,
 } from "./options.ts";
-export { hasMethods, importOne, importOwn, isFileName, type OwnKind } from "./own-file.ts";
+export { hasMethods, importOne, importOwn, type OwnKind } from "./own-file.ts";
 export {
   expertPlayer,
   folderPlayer,

@@ -4,13 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { importFile } from "../environments/index.ts";
 import { OptionError } from "./errors.ts";
-
-/** Whether a name is that of a file rather than of something that comes with the package. */
-export function isFileName(name: string): boolean {
-  return /\.[cm]?[jt]s$/.test(name);
-}
 
 export interface OwnKind<Value> {
   /** "a reward component". */
@@ -25,14 +20,9 @@ export async function importOwn<Value>(path: string, kind: OwnKind<Value>): Prom
   const file = resolve(path);
   if (!existsSync(file))
     throw new OptionError(`${path}: there is no such file (looked for ${kind.what} in ${file})`);
-  let module: Record<string, unknown>;
-  try {
-    module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
-  } catch (error) {
-    throw new OptionError(`${path}: cannot be loaded: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  const module = await importFile(file).catch((error: Error) => {
+    throw new OptionError(`${path}: cannot be loaded: ${error.message}`, { cause: error.cause });
+  });
   const found = new Set(Object.values(module).flat(1).filter(kind.is));
   if (found.size > 0) return [...found];
   throw new OptionError(
@@ -45,7 +35,7 @@ export async function importOwn<Value>(path: string, kind: OwnKind<Value>): Prom
 export async function importOne<Value>(path: string, kind: OwnKind<Value>): Promise<Value> {
   const found = await importOwn(path, kind);
   if (found.length === 1) return found[0]!;
-  const module = (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown };
+  const module = await importFile(resolve(path));
   if (kind.is(module.default)) return module.default;
   throw new OptionError(
     `${path}: exports ${found.length} of what is ${kind.what}; make the one that is meant its default export`,

@@ -4,7 +4,7 @@
  */
 import { FORMAT_NAMES, PROMPT_SETS } from "../agents/index.ts";
 import { advantageEstimators, policyLosses } from "../algorithms/index.ts";
-import { isFileName } from "../assembly/index.ts";
+import { isFileName } from "../environments/index.ts";
 import { requireLoggerNames } from "../monitoring/index.ts";
 import { nearest } from "../spelling/index.ts";
 import { ConfigError } from "./override.ts";

@@ -9,8 +9,8 @@ import {
   type ReplyFormat,
 } from "../agents/index.ts";
 import { type AdvantageEstimator, type PolicyLossKind, policyLosses } from "../algorithms/index.ts";
-import { hasMethods, importOne, importOwn, isFileName, type OwnKind } from "../assembly/index.ts";
-import { type Tool, toolMakers, type WorldDefinition } from "../environments/index.ts";
+import { hasMethods, importOne, importOwn, type OwnKind } from "../assembly/index.ts";
+import { isFileName, type Tool, toolMakers, type WorldDefinition } from "../environments/index.ts";
 import type { MetricsLogger } from "../monitoring/index.ts";
 import type { RewardComponent } from "../rewards/index.ts";
 import { namedEstimator } from "./combinations.ts";
@@ -54,18 +54,20 @@ const HISTORY: OwnKind<MakeHistory> = {
   is: (value): value is MakeHistory => typeof value === "function",
 };
 
+function isNamed(value: unknown): boolean {
+  return typeof (value as { name?: unknown } | null | undefined)?.name === "string";
+}
+
 const TOOL: OwnKind<Tool> = {
   what: "a tool",
   made: "{ name, description, parameters, execute }",
-  is: (value): value is Tool =>
-    hasMethods(value, "execute") && typeof (value as { name?: unknown }).name === "string",
+  is: (value): value is Tool => isNamed(value) && hasMethods(value, "execute"),
 };
 
 const REWARD: OwnKind<RewardComponent> = {
   what: "a reward component",
   made: "rewardFunction(name, weight, compute)",
-  is: (value): value is RewardComponent =>
-    hasMethods(value, "compute") && typeof (value as { name?: unknown }).name === "string",
+  is: (value): value is RewardComponent => isNamed(value) && hasMethods(value, "compute"),
 };
 
 const ESTIMATOR: OwnKind<AdvantageEstimator> = {

@@ -47,3 +47,4 @@ export {
   type ToolOutcome,
   toolMakers,
 } from "./tools/index.ts";
+export { importFile, isFileName } from "./user-file.ts";

@@ -3,12 +3,12 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { nearest } from "../spelling/index.ts";
 import { BUILT_IN } from "./built-in.ts";
 import type { WorldDefinition } from "./define.ts";
 import { EnvironmentError, type World } from "./environment.ts";
 import { checkOptions } from "./options.ts";
+import { importFile, isFileName } from "./user-file.ts";
 
 const registered = new Map<string, WorldDefinition>();
 for (const definition of BUILT_IN) register(definition);
@@ -44,7 +44,7 @@ export function worldDefinitions(): readonly WorldDefinition[] {
 export async function findWorld(name: string): Promise<WorldDefinition> {
   const found = registered.get(name.toLowerCase());
   if (found) return found;
-  if (/\.[cm]?[jt]s$/.test(name)) return fromFile(name);
+  if (isFileName(name)) return fromFile(name);
   const names = worldDefinitions().flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]);
   const guess = nearest(name, names);
   throw new EnvironmentError(
@@ -58,7 +58,11 @@ async function fromFile(path: string): Promise<WorldDefinition> {
   const file = resolve(path);
   if (!existsSync(file))
     throw new EnvironmentError(path, `there is no file ${file}. Is the path right?`);
-  const module = await imported(path, file);
+  const module = await importFile(file).catch((error: Error) => {
+    throw new EnvironmentError(path, `the file cannot be loaded: ${error.message}`, {
+      cause: error.cause,
+    });
+  });
   const worlds = Object.values(module).filter(isWorldDefinition);
   const world = isWorldDefinition(module.default) ? module.default : worlds[0];
   if (!world || (new Set(worlds).size > 1 && !isWorldDefinition(module.default)))
@@ -67,19 +71,6 @@ async function fromFile(path: string): Promise<WorldDefinition> {
       `the file must export one world, made with defineEnvironment or defineWorld; it exports ${worlds.length}.`,
     );
   return world;
-}
-
-async function imported(path: string, file: string): Promise<Record<string, unknown>> {
-  try {
-    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
-  } catch (error) {
-    const { message = String(error), code = "" } = error as Partial<NodeJS.ErrnoException>;
-    // Node takes a .ts or .js for CommonJS where no package.json says otherwise.
-    const reason = ["ERR_REQUIRE_CYCLE_MODULE", "ERR_REQUIRE_ESM"].includes(code)
-      ? 'Node takes it for CommonJS. Name it .mts, or put a package.json with "type": "module" beside it.'
-      : `${message}. Does it run by itself?`;
-    throw new EnvironmentError(path, `the file cannot be loaded: ${reason}`, { cause: error });
-  }
 }
 
 function isWorldDefinition(value: unknown): value is WorldDefinition {

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { OptionError } from "../assembly/index.ts";
 import type { ChatMessage } from "../models/index.ts";
-import { type RunState, runResults, type Stop, type TrainingResult } from "../training/index.ts";
+import { bestPolicy, type RunState, type Stop, type TrainingResult } from "../training/index.ts";
 import { type ChatOptions, chat } from "./chat.ts";
 import { type EvaluateOptions, type EvaluationOf, evaluateWith, policyIn } from "./evaluate.ts";
 import type { Plan } from "./train.ts";
@@ -46,12 +46,7 @@ export interface RunEvaluateOptions
 
 export function runOf(plan: Plan, result: TrainingResult, report: string | undefined): Run {
   const { folder, start } = plan;
-  const results = runResults(folder);
-  const best = results?.best && {
-    iteration: results.best.iteration,
-    successRate: results.best.successRate,
-    folder: results.best.folder,
-  };
+  const best = bestPolicy(folder, result.state);
   const named = (name: string): string => {
     if (name === "start") return start;
     if (name === "last" || (name === "best" && !best)) return trained(result.model, folder);

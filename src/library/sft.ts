@@ -6,7 +6,6 @@ import {
   modelPlayer,
   OptionError,
   openRunWorld,
-  type PlayOptions,
   type RunWorld,
   requireModelFolder,
 } from "../assembly/index.ts";
@@ -29,6 +28,7 @@ import {
   fineTune,
   readExamples,
   type SftResult,
+  type TrainingOptions,
   taskOrder,
 } from "../training/index.ts";
 import type { ProgressChoices, WarmStart } from "./options.ts";
@@ -42,15 +42,11 @@ export interface SftParts extends WarmStart {
   readonly model: string;
   readonly out: string;
   readonly world: RunWorld;
-  readonly play: PlayOptions;
-  /** How the model draws where it acts itself (DAgger). */
-  readonly sampling: { temperature: number; topK: number; topP: number };
-  /** Files that go beside the weights. */
-  readonly notes: Readonly<Record<string, string>>;
+  /** How it plays, draws and is saved: as in the training that follows. */
+  readonly run: TrainingOptions;
   readonly seed: number;
   /** By which the tasks are put into order. Default: another than that of training. */
   readonly taskSeed?: number;
-  readonly gradientCheckpointing?: boolean;
   /** A model from nothing: it learns everything, fast. Default: one that can talk. */
   readonly isNew?: boolean;
   readonly audience: Audience;
@@ -97,16 +93,13 @@ export async function sft(options: SftOptions): Promise<SftReport> {
   const named = await resolveTraining(options, options.model);
   const model = requireModelFolder(named.options.model.folder);
   // The form that a model has learned is what it goes on with, as in training.
-  const { options: run, world: where, play } = await resolveTraining(options, model, formOf(model));
-  const world = await openRunWorld(where);
+  const { options: run } = await resolveTraining(options, model, formOf(model));
+  const world = await openRunWorld(run.world);
   try {
     return await fineTuneFolder({
       ...options,
       seed: options.seed ?? run.seed,
-      ...{ model, world, play, audience: audienceOf(options) },
-      sampling: run.rollout.sampling,
-      notes: run.checkpoints.notes,
-      gradientCheckpointing: run.model.gradientCheckpointing,
+      ...{ model, world, run, audience: audienceOf(options) },
     });
   } finally {
     await world.world.close?.();
@@ -114,13 +107,10 @@ export async function sft(options: SftOptions): Promise<SftReport> {
 }
 
 export async function fineTuneFolder(parts: SftParts): Promise<SftReport> {
-  const { model: folder, out, audience, signal } = parts;
+  const { model: folder, out, run, audience, signal } = parts;
   const { say, progress } = audience;
   const chat = loadChat(folder);
-  const model = loadModel(folder, {
-    dtype: parts.play.dtype,
-    device: parts.play.device as "cpu",
-  });
+  const model = loadModel(folder, { dtype: run.play.dtype, device: run.play.device as "cpu" });
   try {
     const examples = await examplesFor(parts, model, chat);
     throwIfAborted(signal, "while episodes were made");
@@ -137,7 +127,7 @@ export async function fineTuneFolder(parts: SftParts): Promise<SftReport> {
       weightDecay: parts.weightDecay ?? (parts.isNew ? 0 : 0.01),
       seed: parts.seed,
       validation,
-      checkpointing: parts.gradientCheckpointing ?? false,
+      checkpointing: run.model.gradientCheckpointing,
       signal,
       onUpdate: ({ update, updates, loss }) =>
         progress.show("warm start", update, updates, `loss ${loss.toFixed(3)}`),
@@ -152,7 +142,7 @@ export async function fineTuneFolder(parts: SftParts): Promise<SftReport> {
     });
     progress.clear();
     throwIfAborted(signal, "in the warm start");
-    saveModel(model, out, { tokenizerFolder: folder, extraFiles: parts.notes });
+    saveModel(model, out, { tokenizerFolder: folder, extraFiles: run.checkpoints.notes });
     return { ...result, model: out, learned: training.length, heldOut: validation.length };
   } finally {
     model.dispose();
@@ -178,7 +168,8 @@ function isChats(
 
 /** Episodes of the expert; with a student, of both. */
 async function played(parts: SftParts, model: Model, chat: Chat): Promise<Trajectory[]> {
-  const { world, play, seed, audience, signal, dagger = 0 } = parts;
+  const { world, run, seed, audience, signal, dagger = 0 } = parts;
+  const { play } = run;
   const { say, progress } = audience;
   if (world.world.source !== undefined) say(`episodes: ${world.world.source}`);
   const taskSeed = parts.taskSeed ?? seed + ORDER;
@@ -196,7 +187,7 @@ async function played(parts: SftParts, model: Model, chat: Chat): Promise<Trajec
     const episodes = await expertEpisodes({
       ...common,
       ...(player
-        ? { student: { policy: player.drawing(parts.sampling), share: dagger } }
+        ? { student: { policy: player.drawing(run.rollout.sampling), share: dagger } }
         : {
             mistakes: parts.mistakes ?? 0.05,
             repeatMistakes: parts.repeatMistakes ?? 0,

@@ -35,13 +35,9 @@ import { type Run, runOf } from "./run.ts";
 import { fineTuneFolder } from "./sft.ts";
 
 /** Trains an agent. Called again with the same folder, it goes on where it was stopped. */
-export async function train(options: TrainOptions | TrainCall): Promise<Run> {
-  const plan = await planOf(options);
-  const { config, folder } = plan;
-  const ranks = joinRanks();
-  const lock = ranks.isFirst ? lockRunFolder(folder) : undefined;
-  try {
-    await prepare(options, plan, ranks);
+export function train(options: TrainOptions | TrainCall): Promise<Run> {
+  return whenPrepared(options, async (plan, ranks, lock) => {
+    const { config, folder } = plan;
     const { stream } = plan.audience;
     let view: TerminalLogger | undefined;
     const showing = () => {
@@ -69,24 +65,29 @@ export async function train(options: TrainOptions | TrainCall): Promise<Run> {
     });
     const report = ranks.isFirst ? await writeRunReport(folder) : undefined;
     return runOf(plan, result, report);
-  } finally {
-    lock?.release();
-    ranks.close();
-  }
+  });
 }
 
 /**
  * Only what comes before reinforcement learning: the new model and the warm start, where they are asked for
  * and not there yet. Gives the folder of the model that training begins with.
  */
-export async function warmStart(options: TrainOptions | TrainCall): Promise<string> {
+export function warmStart(options: TrainOptions | TrainCall): Promise<string> {
+  return whenPrepared(options, async ({ start }) => start);
+}
+
+/** Works in the run's folder, which is this process's own meanwhile, when model and warm start are there. */
+async function whenPrepared<Result>(
+  options: TrainCall,
+  work: (plan: Plan, ranks: Ranks, lock: HeldLock | undefined) => Promise<Result>,
+): Promise<Result> {
   const plan = await planOf(options);
   const ranks = joinRanks();
   let lock: HeldLock | undefined;
   try {
     lock = ranks.isFirst ? lockRunFolder(plan.folder) : undefined;
     await prepare(options, plan, ranks);
-    return plan.start;
+    return await work(plan, ranks, lock);
   } finally {
     lock?.release();
     ranks.close();
@@ -139,13 +140,7 @@ async function prepare(options: TrainCall, plan: Plan, ranks: Ranks): Promise<vo
       const world = await openRunWorld(plan.world);
       try {
         if (needsModel)
-          await makeModel(
-            plan.model,
-            options.model as NewModel,
-            world,
-            plan.play,
-            plan.audience.say,
-          );
+          await makeModel(plan.model, options.model as NewModel, world, plan.play, say);
         throwIfAborted(options.signal, "before the warm start");
         if (needsWarmStart) await warmUp(options, plan, world);
       } finally {
@@ -169,10 +164,7 @@ async function warmUp(
     ...wanted,
     isNew: isNewModel,
     seed: wanted.seed ?? run.seed,
-    ...{ model: plan.model, out: plan.start, world, play: plan.play, audience },
-    sampling: run.rollout.sampling,
-    notes: run.checkpoints.notes,
-    gradientCheckpointing: run.model.gradientCheckpointing,
+    ...{ model: plan.model, out: plan.start, world, run, audience },
     signal: options.signal,
   });
   audience.say(`warm start on ${learned} sequences (${tokens} tokens), loss ${loss.toFixed(2)}`);

@@ -32,7 +32,7 @@ export { joinRanks, type Ranks } from "./ranks/ranks.ts";
 export { lockRunFolder, type RunDescription, readRunDescription } from "./run/folder.ts";
 export type { HeldLock } from "./run/lock.ts";
 export { writeRunReport } from "./run/report.ts";
-export { type PolicyOfRun, type RunResults, runResults } from "./run/results.ts";
+export { bestPolicy, type PolicyOfRun, type RunResults, runResults } from "./run/results.ts";
 export {
   type Example,
   exampleOfChat,

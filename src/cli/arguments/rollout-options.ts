@@ -2,8 +2,8 @@
  * @file The options of `openmanus-rl rollout`, read and checked.
  */
 import { FORMAT_NAMES } from "../../agents/index.ts";
-import { isFileName } from "../../assembly/index.ts";
 import type { AgentChoices, PlayChoices } from "../../config/index.ts";
+import { isFileName } from "../../environments/index.ts";
 import { optionsAndWords, UsageError } from "./usage.ts";
 import { worldWords } from "./world.ts";
 

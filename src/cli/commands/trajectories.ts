@@ -13,7 +13,7 @@ import {
   toDocumentMessages,
   writeParquet,
 } from "../../rollout/index.ts";
-import { runResults } from "../../training/index.ts";
+import { checkpointFolder, checkpointSteps, readRunDescription } from "../../training/index.ts";
 import { optionsAndWords, UsageError } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
 import { episodeText, tokenText } from "../support/trajectory-text.ts";
@@ -137,8 +137,14 @@ function tokenizerOf(path: string, folder: string | undefined): Tokenizer | unde
   if (folder !== undefined) return loadTokenizer(folder);
   // The folder of a run, or that of its episodes.
   for (const run of [path, dirname(resolve(path))]) {
-    const found = runResults(run);
-    if (found) return loadTokenizer(found.last.folder);
+    const last = checkpointSteps(run).at(-1);
+    const places = [
+      last === undefined ? [] : join(checkpointFolder(run, last), "actor"),
+      readRunDescription(run)?.start ?? [],
+    ].flat();
+    // With LoRA, a checkpoint has the adapter alone: the tokenizer is that of what the run began with.
+    const found = places.find((place) => existsSync(join(place, "tokenizer.json")));
+    if (found !== undefined) return loadTokenizer(found);
   }
   const note = join(path, "rollout.json");
   if (!existsSync(note)) return undefined;

@@ -65,6 +65,7 @@ export async function collectEpisodes(
   const before = { ...workers.rollout.statistics };
   const share = taskShare(train, ranks);
   const wanted = shareOf(rollout.tasks, ranks);
+  // Only what was filtered out is played for again.
   const rounds = rollout.filter?.rounds ?? 1;
   const kept: ScoredGroup[] = [];
   const played: Collection[] = [];
@@ -94,8 +95,6 @@ export async function collectEpisodes(
           reasons.set(trajectory, "its group did equally well: nothing to compare");
       }
     kept.push(...chosen);
-    // Nobody has any work left that another round could replace.
-    if (!rollout.filter) break;
   }
   // Some ranks may have needed more rounds than others: all go on from behind the last task drawn.
   train.drawn += rollout.filter

@@ -31,12 +31,13 @@ export function runResults(run: string): RunResults | undefined {
   const last = checkpointSteps(run).at(-1);
   if (last === undefined) return undefined;
   const state = openCheckpointState(checkpointFolder(run, last));
-  const best = state.best && policyAfter(run, state.best.step);
-  return {
-    state,
-    last: policyAfter(run, last)!,
-    best: best ? { ...best, successRate: state.best!.successRate } : undefined,
-  };
+  return { state, last: policyAfter(run, last)!, best: bestPolicy(run, state) };
+}
+
+/** The policy of the best validation; undefined where there was none, or its folder is gone. */
+export function bestPolicy(run: string, { best }: Pick<RunState, "best">): RunResults["best"] {
+  const policy = best && policyAfter(run, best.step);
+  return policy ? { ...policy, successRate: best.successRate } : undefined;
 }
 
 function policyAfter(run: string, iteration: number): PolicyOfRun | undefined {
