@@ -2,6 +2,7 @@
 #include <c10/util/Logging.h>
 
 #include "autograd/autograd.h"
+#include "devices/copies.h"
 #include "distributed/process_group.h"
 #include "door/door.h"
 #include "door/handles.h"
@@ -22,6 +23,7 @@ NAPI_MODULE_INIT() {
   registerAutograd(env, exports);
   registerRandom(env, exports);
   registerRuntime(env, exports);
+  registerDevices(env, exports);
   registerProcessGroups(env, exports);
   return exports;
 }

@@ -140,11 +140,21 @@ void enableAutocast(at::DeviceType device, bool enabled, at::ScalarType type) {
 }
 #endif
 
+// The kind of a device by its name, with or without a number.
 at::DeviceType autocastDevice(napi_env env, napi_value value) {
   const std::string name = toString(env, value, "autocast device");
-  if (name != "cpu" && name != "cuda")
+  at::DeviceType type;
+  try {
+    type = c10::Device(name).type();
+  } catch (const c10::Error&) {
     throw ArgumentError("autocast: expected device \"cpu\" or \"cuda\", got \"" + name + "\"");
-  return name == "cpu" ? at::kCPU : at::kCUDA;
+  }
+#if TORCH_VERSION_MAJOR < 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 4)
+  if (type != at::kCPU && type != at::kCUDA)
+    throw ArgumentError(
+        "autocast: this libtorch (" TORCH_VERSION ") casts on the cpu and on cuda, not on " + name);
+#endif
+  return type;
 }
 
 // setAutocast(device, enabled, dtype): [enabled, dtype] before.

@@ -26,12 +26,6 @@ std::string messageOf(const std::exception_ptr& error) {
   }
 }
 
-// What must be the same on all ranks.
-std::string settingsOf(const GroupOptions& options) {
-  return std::string("backend ") + (options.nccl ? "nccl" : "gloo") + ", check " +
-         (options.check ? "on" : "off");
-}
-
 // Shared with threads that may outlive the wait.
 struct Progress {
   bool ended = false;
@@ -77,14 +71,20 @@ void runDetached(
 
 }  // namespace
 
-Group::Group(const GroupOptions& options) : options_(options) {
+std::string settingsOf(const GroupOptions& options) {
+  return std::string("backend ") + (options.nccl ? "nccl" : "gloo") + ", check " +
+         (options.check ? "on" : "off");
+}
+
+Group::Group(const GroupOptions& options, std::unique_ptr<Coordinator> coordinator)
+    : options_(options), coordinator_(std::move(coordinator)) {
   if (options_.world == 1) {
     sequence_ = 0;
     return;
   }
   if (!hasGloo()) connectGloo(nullptr, 0, 0, Milliseconds(0));  // throws, and says what to do
   if (options_.nccl && !hasNccl()) connectNccl(nullptr, 0, 0, Milliseconds(0));
-  if (options_.rank == 0)
+  if (options_.rank == 0 && !coordinator_)
     coordinator_ = std::make_unique<Coordinator>(
         options_.host, options_.port, options_.world, options_.joinTimeout, settingsOf(options_));
   try {
@@ -139,16 +139,33 @@ Group::~Group() { leave(-1); }
 void Group::leave(int64_t exitCode) {
   if (left_) return;
   left_ = true;
-  if (failed_) {
+  // What is still on its way needs ranks that may never come: it is left behind, as after a failure.
+  const bool abandoned = !background_.stop();
+  if (failed_ || abandoned) {
     // Its threads may be stuck in an operation until the transport's own timeout, and joining them
     // would take as long: they are left behind.
     new std::shared_ptr<Transport>(std::move(gloo_));
     new std::shared_ptr<Transport>(std::move(nccl_));
   }
-  if (link_) link_->goodbye(exitCode, failed_ ? Milliseconds(0) : kLinger);
+  if (link_) link_->goodbye(exitCode, failed_ || abandoned ? Milliseconds(0) : kLinger);
   gloo_.reset();
   nccl_.reset();
   coordinator_.reset();
+}
+
+void Group::failWith(const std::string& text) {
+  if (!link_ || failed_ || left_) return;
+  failed_ = link_->reportTrouble(Trouble::kKnown, text, Reason::kFailed, {rank()});
+}
+
+std::string Group::trouble() {
+  if (failed_) return failed_->text;
+  if (!link_ || left_) return "";
+  std::string text;
+  link_->update([&] {
+    if (link_->verdict()) text = link_->verdict()->text;
+  });
+  return text;
 }
 
 void Group::requireUsable() const {

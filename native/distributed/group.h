@@ -9,10 +9,11 @@
 #include <optional>
 #include <stdexcept>
 
-#include "coordinator.h"
-#include "link.h"
-#include "signature.h"
-#include "transport.h"
+#include "distributed/collectives/background.h"
+#include "distributed/collectives/signature.h"
+#include "distributed/rendezvous/coordinator.h"
+#include "distributed/rendezvous/link.h"
+#include "distributed/transport/transport.h"
 
 namespace openmanus {
 
@@ -33,10 +34,22 @@ struct GroupOptions {
   bool check = true;
 };
 
+// What must be the same on all ranks.
+std::string settingsOf(const GroupOptions& options);
+
 class Group {
  public:
-  explicit Group(const GroupOptions& options);
+  // A coordinator that listens already may be given, to rank 0.
+  explicit Group(const GroupOptions& options, std::unique_ptr<Coordinator> coordinator = nullptr);
   ~Group();
+
+  const GroupOptions& options() const { return options_; }
+  // The address of this rank that the others can reach; empty in a world of one.
+  std::string address() const { return link_ ? link_->address() : ""; }
+
+  // Operations that nobody waits for yet: one after the other, on a thread of their own. All other
+  // operations wait for the end of those before (`drain`): the order is the same on all ranks.
+  Background& background() { return background_; }
 
   int rank() const { return options_.rank; }
   int world() const { return options_.world; }
@@ -75,6 +88,11 @@ class Group {
     const int exceptions_ = std::uncaught_exceptions();
   };
 
+  // Fails the group on all ranks: this rank's own work failed, and the text says of what.
+  void failWith(const std::string& text);
+  // Why the group has failed, as far as is known now; empty: it has not.
+  std::string trouble();
+
   // Says goodbye and frees everything. exitCode: why the process ends, or -1.
   void leave(int64_t exitCode);
 
@@ -87,6 +105,7 @@ class Group {
   std::shared_ptr<Link> link_;
   std::shared_ptr<Transport> gloo_;
   std::shared_ptr<Transport> nccl_;
+  Background background_;
   std::optional<Verdict> failed_;
   bool left_ = false;
   int64_t sequence_ = -1;  // joining is collective number 0

@@ -10,10 +10,13 @@
 #include <memory>
 #include <mutex>
 
-#include "collectives.h"
+#include "distributed/collectives/collectives.h"
+#include "distributed/collectives/pending.h"
+#include "distributed/rendezvous/agent_store.h"
+#include "distributed/transport/traffic.h"
 #include "door/handles.h"
-#include "group.h"
-#include "transport.h"
+#include "registry.h"
+#include "subgroup.h"
 
 namespace openmanus {
 
@@ -31,6 +34,15 @@ Groups& groups() {
   return *instance;
 }
 
+}  // namespace
+
+int64_t addGroup(std::shared_ptr<Group> group) {
+  std::lock_guard<std::mutex> lock(groups().mutex);
+  const int64_t number = ++groups().last;
+  groups().byNumber[number] = std::move(group);
+  return number;
+}
+
 std::shared_ptr<Group> groupOf(const Call& call) {
   const int64_t number = toInteger(call.env, call[0], "group");
   std::lock_guard<std::mutex> lock(groups().mutex);
@@ -39,8 +51,7 @@ std::shared_ptr<Group> groupOf(const Call& call) {
   return found->second;
 }
 
-// A failure of the group as a JavaScript Error with the facts as properties.
-[[noreturn]] void throwFailure(napi_env env, const GroupFailure& failure) {
+void throwFailure(napi_env env, const GroupFailure& failure) {
   napi_value error;
   check(
       env,
@@ -53,17 +64,6 @@ std::shared_ptr<Group> groupOf(const Call& call) {
   setProperty(env, error, "reason", stringValue(env, reasonName(failure.verdict.reason)));
   check(env, napi_throw(env, error));
   throw PendingException{};
-}
-
-// Runs an operation of the group that the first argument names.
-template <class Body>
-auto withGroup(const Call& call, Body body) {
-  const std::shared_ptr<Group> group = groupOf(call);
-  try {
-    return body(*group);
-  } catch (const GroupFailure& failure) {
-    throwFailure(call.env, failure);
-  }
 }
 
 int toInt(napi_env env, napi_value value, const char* what) {
@@ -83,6 +83,8 @@ Reduction reductionNamed(const std::string& name) {
       "reduction: expected \"sum\", \"average\", \"product\", \"minimum\" or \"maximum\", got \"" +
       name + "\"");
 }
+
+namespace {
 
 napi_value handles(napi_env env, const std::vector<at::Tensor>& tensors) {
   const napi_value result = newArray(env, tensors.size());
@@ -104,7 +106,10 @@ napi_value processGroupBackends(const Call& call) {
 // it, and it would wait for the others until its timeout.
 void endWithLauncher() {
   const char* launcher = std::getenv("OPENMANUS_LAUNCHER");
-  if (launcher && std::atoll(launcher) == getppid()) prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (!launcher || std::atoll(launcher) != getppid()) return;
+  // A launcher that was itself killed cannot end what does not want to end.
+  const bool kills = std::getenv("OPENMANUS_LAUNCHER_KILLS") != nullptr;
+  prctl(PR_SET_PDEATHSIG, kills ? SIGKILL : SIGTERM);
 }
 
 // createGroup(rank, world, host, port, timeout, joinTimeout, backend, check): blocks until all ranks
@@ -126,11 +131,7 @@ napi_value createGroup(const Call& call) {
         " of a world of " + std::to_string(options.world));
   endWithLauncher();
   try {
-    auto group = std::make_shared<Group>(options);
-    std::lock_guard<std::mutex> lock(groups().mutex);
-    const int64_t number = ++groups().last;
-    groups().byNumber[number] = std::move(group);
-    return integerValue(env, number);
+    return integerValue(env, addGroup(std::make_shared<Group>(options)));
   } catch (const GroupFailure& failure) {
     throwFailure(env, failure);
   }
@@ -151,6 +152,66 @@ napi_value destroyGroup(const Call& call) {
   }
   if (group) group->leave(exitCode);
   return undefinedValue(call.env);
+}
+
+uint16_t toPort(const Call& call, size_t index) {
+  return static_cast<uint16_t>(toInt(call.env, call[index], "port"));
+}
+
+// agentStoreSet(host, port, key, value, timeout)
+napi_value agentStoreSet(const Call& call) {
+  const napi_env env = call.env;
+  setInAgentStore(
+      toString(env, call[0], "host"), toPort(call, 1), toString(env, call[2], "key"),
+      toString(env, call[3], "value"), Milliseconds(toInteger(env, call[4], "timeout")));
+  return undefinedValue(env);
+}
+
+// agentStoreGet(host, port, key, timeout): null while nobody has set it.
+napi_value agentStoreGet(const Call& call) {
+  const napi_env env = call.env;
+  const std::optional<std::string> found = getFromAgentStore(
+      toString(env, call[0], "host"), toPort(call, 1), toString(env, call[2], "key"),
+      Milliseconds(toInteger(env, call[3], "timeout")));
+  return found ? stringValue(env, *found) : nullValue(env);
+}
+
+// ownAddress(host, port, timeout): as seen from there; null when nobody listens there.
+napi_value ownAddress(const Call& call) {
+  const napi_env env = call.env;
+  const std::string found = addressTowards(
+      toString(env, call[0], "host"), toPort(call, 1),
+      Milliseconds(toInteger(env, call[2], "timeout")));
+  return found.empty() ? nullValue(env) : stringValue(env, found);
+}
+
+// groupFail(group, text): what went wrong here ends the group on all ranks, with this text.
+napi_value groupFail(const Call& call) {
+  groupOf(call)->failWith(toString(call.env, call[1], "text"));
+  return undefinedValue(call.env);
+}
+
+// groupTrouble(group): why the next operation would fail, without waiting for one; or null.
+napi_value groupTrouble(const Call& call) {
+  const std::string text = groupOf(call)->trouble();
+  return text.empty() ? nullValue(call.env) : stringValue(call.env, text);
+}
+
+// groupSubgroup(group, ranks): the number of a group of these ranks, this one among them.
+napi_value groupSubgroup(const Call& call) {
+  return withGroup(call, [&](Group& group) {
+    const std::vector<int64_t> ranks = toIntegers(call.env, call[1], "ranks");
+    return integerValue(call.env, addGroup(newSubgroup(group, ranks)));
+  });
+}
+
+// networkTraffic(): [bytes sent, bytes received] over the connections that are open.
+napi_value networkTraffic(const Call& call) {
+  const Traffic traffic = socketTraffic();
+  const napi_value result = newArray(call.env, 2);
+  setElement(call.env, result, 0, numberValue(call.env, static_cast<double>(traffic.sent)));
+  setElement(call.env, result, 1, numberValue(call.env, static_cast<double>(traffic.received)));
+  return result;
 }
 
 napi_value groupAllReduce(const Call& call) {
@@ -250,6 +311,13 @@ void registerProcessGroups(napi_env env, napi_value exports) {
   OPENMANUS_EXPORT(processGroupBackends);
   OPENMANUS_EXPORT(createGroup);
   OPENMANUS_EXPORT(destroyGroup);
+  OPENMANUS_EXPORT(agentStoreSet);
+  OPENMANUS_EXPORT(agentStoreGet);
+  OPENMANUS_EXPORT(ownAddress);
+  OPENMANUS_EXPORT(groupFail);
+  OPENMANUS_EXPORT(groupTrouble);
+  OPENMANUS_EXPORT(groupSubgroup);
+  OPENMANUS_EXPORT(networkTraffic);
   OPENMANUS_EXPORT(groupAllReduce);
   OPENMANUS_EXPORT(groupBroadcast);
   OPENMANUS_EXPORT(groupAllGather);
@@ -261,6 +329,7 @@ void registerProcessGroups(napi_env env, napi_value exports) {
   OPENMANUS_EXPORT(groupReceiveInto);
   OPENMANUS_EXPORT(groupBroadcastBytes);
   OPENMANUS_EXPORT(groupAllGatherBytes);
+  registerPending(env, exports);
 }
 
 }  // namespace openmanus

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "autograd/anomaly.h"
+#include "devices/copies.h"
 #include "dtypes.h"
 #include "handles.h"
 
@@ -22,6 +23,7 @@ struct Operator {
   std::vector<size_t> written;  // arguments that the operator writes to and returns
   bool returnsDtype;            // as its only result: aten::result_type and its kin
   bool uninitialised;           // aten::empty and its kin: a NaN in the result means nothing
+  CopyKind copies;              // between host and devices
 };
 
 // Operators that were looked up, by the index that JavaScript holds. They are never removed nor moved.
@@ -41,7 +43,13 @@ napi_value findOperator(const Call& call) {
   const std::string overload = toString(call.env, call[1], "overload name");
   const auto found = c10::Dispatcher::singleton().findSchema({name, overload});
   if (!found) return numberValue(call.env, -1);
-  Operator entry{overload.empty() ? name : name + "." + overload, *found, {}, {}, false, false};
+  Operator entry{overload.empty() ? name : name + "." + overload,
+                 *found,
+                 {},
+                 {},
+                 false,
+                 false,
+                 copyKindOf(name)};
   entry.uninitialised =
       name.find("empty") != std::string::npos || name.find("resize") != std::string::npos;
   const auto& schema = found->schema();
@@ -182,6 +190,25 @@ napi_value resultOrArgument(const Call& call, const Operator& op, const c10::IVa
   return resultValue(call.env, value);
 }
 
+// Of an operator that may copy between host and devices. Arguments are looked at by their handles: the
+// stack has the results by now.
+void noteCopy(const Call& call, const Operator& op, const torch::jit::Stack& stack) {
+  const auto given = [&](size_t i) -> const at::Tensor* {
+    double handle;
+    if (napi_get_value_double(call.env, call[i + 1], &handle) != napi_ok) return nullptr;
+    return findTensor(handle);
+  };
+  const at::Tensor* first = given(0);
+  if (first == nullptr) return;
+  if (op.copies == CopyKind::kInto) {
+    if (const at::Tensor* from = given(1)) countCopy(*from, *first);
+  } else if (op.copies == CopyKind::kResult) {
+    if (stack.size() == 1 && stack[0].isTensor()) countCopy(*first, stack[0].toTensor());
+  } else if (!first->device().is_cpu()) {
+    countToHost(8);
+  }
+}
+
 // call(operator, ...arguments): one result, or an array of several.
 napi_value call(const Call& call) {
   const Operator& op = operatorAt(call);
@@ -195,6 +222,7 @@ napi_value call(const Call& call) {
   } catch (const std::exception& error) {
     throw std::runtime_error(signature(call, op) + ": " + error.what());
   }
+  if (op.copies != CopyKind::kNone) noteCopy(call, op, stack);
   if (anomalyDetection() && !op.uninitialised) {
     const std::string problem = findNan(stack);
     if (!problem.empty()) throw std::runtime_error(signature(call, op) + ": " + problem);

@@ -2,7 +2,7 @@
 #include <ATen/Parallel.h>
 
 #include "differentiable.h"
-#include "element.h"
+#include "fused/blocks/element.h"
 
 namespace openmanus::fused {
 namespace {

@@ -12,7 +12,7 @@ TORCH_LIBRARY(openmanus, library) {
       "feed_forward(Tensor x, Tensor norm, Tensor gate_up, Tensor down, float eps) -> Tensor");
   library.def(
       "attention(Tensor query, Tensor key, Tensor value, Tensor cumulative_lengths, float scale, "
-      "int window=-1) -> Tensor");
+      "int window=-1, Tensor? parents=None) -> Tensor");
   library.def(
       "token_logprob(Tensor hidden, Tensor weight, Tensor targets, float temperature=1.0, "
       "bool entropy=True) -> (Tensor logprob, Tensor entropy)");

@@ -6,7 +6,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "differentiable.h"
-#include "parallel.h"
+#include "fused/blocks/parallel.h"
 #include "runtime/symbol.h"
 
 namespace openmanus::fused {

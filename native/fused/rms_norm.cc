@@ -2,8 +2,8 @@
 #include <ATen/Parallel.h>
 
 #include "differentiable.h"
-#include "norm_row.h"
-#include "scratch.h"
+#include "fused/blocks/norm_row.h"
+#include "fused/blocks/scratch.h"
 
 namespace openmanus::fused {
 namespace {

@@ -3,8 +3,8 @@
 #include <ATen/Parallel.h>
 
 #include "differentiable.h"
-#include "element.h"
-#include "exponential.h"
+#include "fused/blocks/element.h"
+#include "fused/blocks/exponential.h"
 
 namespace openmanus::fused {
 namespace {

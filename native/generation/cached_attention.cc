@@ -2,7 +2,7 @@
 /// decoder_step cannot make (adapters, short floats).
 #include <torch/library.h>
 
-#include "fused/parallel.h"
+#include "fused/blocks/parallel.h"
 #include "paged_attention.h"
 
 namespace openmanus::generation {

@@ -3,6 +3,8 @@
 ///   x ← x + o(attention(rotary(norm(q, k)), v))      of norm(x)
 ///   x ← x + down(silu(gate) · up)                    of norm(x)
 ///
+/// Where a family normalises what o and down give, they leave it in `normed`, and the phase that
+/// normalises x for the next part adds it first.
 /// In the last layer, tokens whose logits nobody wants only leave their keys and values.
 #include "decoder_rows.h"
 #include "phases.h"
@@ -47,11 +49,13 @@ class Pass {
         const DecoderLayer& layer = decoder_.layers[i];
         const bool narrows = some_left_ && i + 1 == decoder_.layers.size();
         const int64_t skipped = narrows ? decoder_.query_features() : 0;
-        normalize_all(member, all_, layer.input_norm);
+        normalize_all(
+            member, all_, layer.input_norm,
+            i > 0 ? decoder_.layers[i - 1].after_feed_forward : nullptr);
         project(member, all_, layer.qkv, skipped, decoder_.qkv_features());
         member.run(all_.x.strips, [&](int64_t strip) {
-          if (!narrows) turn(all_, strip, 0, decoder_.heads, layer.q_norm);
-          turn(all_, strip, decoder_.heads, decoder_.kv_heads, layer.k_norm);
+          if (!narrows) turn(all_, strip, 0, decoder_.heads, layer.q_norm, layer.rope);
+          turn(all_, strip, decoder_.heads, decoder_.kv_heads, layer.k_norm, layer.rope);
           part(all_, strip, skipped, decoder_.qkv_features());
           keep(layer.cache, strip);
         });
@@ -61,7 +65,7 @@ class Pass {
           member.run(step_.wanted_count, [&](int64_t token) { gather(token); });
           project(member, last_, layer.qkv, 0, decoder_.query_features());
           member.run(last_.x.strips, [&](int64_t strip) {
-            turn(last_, strip, 0, decoder_.heads, layer.q_norm);
+            turn(last_, strip, 0, decoder_.heads, layer.q_norm, layer.rope);
             part(last_, strip, 0, decoder_.query_features());
           });
           finish_layer(member, last_, layer, scratch);
@@ -72,21 +76,25 @@ class Pass {
   }
 
  private:
-  /// Whether every token is the last of its sequence, and wanted, in order: a plain decoding step.
+  /// Whether every token is wanted, in order: a decoding step.
   static bool all_wanted(const StepTokens& step) {
     for (int64_t i = 0; i < step.wanted_count; ++i)
       if (step.wanted[i] != i) return false;
-    return step.wanted_count == step.tokens && step.batch.sequences == step.tokens;
+    return step.wanted_count == step.tokens;
   }
 
-  /// The last token of every sequence that is wanted, as a batch of its own.
+  /// The tokens that are wanted, each as a sequence of a batch of their own.
   Batch last_batch() {
     Batch batch = step_.batch;
     batch.sequences = step_.wanted_count;
     for (int64_t i = 0; i <= step_.wanted_count; ++i) last_offsets_.push_back(int32_t(i));
     for (int64_t i = 0; i < step_.wanted_count; ++i) {
-      last_lengths_.push_back(step_.batch.lengths[step_.wanted[i]]);
-      last_pages_.push_back(step_.batch.page_offsets[step_.wanted[i]]);
+      const int32_t token = step_.wanted[i];
+      const int32_t* offsets = step_.batch.query_offsets;
+      const int64_t s =
+          std::upper_bound(offsets, offsets + step_.batch.sequences + 1, token) - offsets - 1;
+      last_lengths_.push_back(int32_t(step_.batch.first_position(s)) + token - offsets[s] + 1);
+      last_pages_.push_back(step_.batch.page_offsets[s]);
     }
     batch.query_offsets = last_offsets_.data();
     batch.lengths = last_lengths_.data();
@@ -97,19 +105,30 @@ class Pass {
   void embed(int64_t strip) {
     const int64_t hidden = decoder_.hidden, half = decoder_.head_dim / 2;
     const int64_t end = std::min(step_.tokens, (strip + 1) * width);
-    const auto scatter = [](const float* from, int64_t count, float* to) {
-      for (int64_t i = 0; i < count; ++i) to[i * width] = from[i];
+    const auto scatter = [](const float* from, int64_t count, float* to, float factor = 1) {
+      for (int64_t i = 0; i < count; ++i) to[i * width] = from[i] * factor;
     };
+    std::vector<float> embedding(size_t(hidden), 0);
     for (int64_t token = strip * width; token < end; ++token) {
-      const int64_t angles = places_[size_t(token)].position * half;
-      scatter(decoder_.embedding.data + step_.ids[token] * hidden, hidden, all_.x.at(token, 0));
-      scatter(decoder_.cos + angles, half, all_.cos.at(token, 0));
-      scatter(decoder_.sin + angles, half, all_.sin.at(token, 0));
+      copy_weights(decoder_.embedding, step_.ids[token], 0, hidden, embedding.data());
+      scatter(embedding.data(), hidden, all_.x.at(token, 0), decoder_.embedding_scale);
+      for (int64_t rope = 0; rope < decoder_.ropes; ++rope) {
+        const int64_t row = rope * decoder_.positions + places_[size_t(token)].position;
+        scatter(decoder_.cos + row * half, half, all_.cos.at(token, rope * half));
+        scatter(decoder_.sin + row * half, half, all_.sin.at(token, rope * half));
+      }
     }
   }
 
-  void normalize_all(Phases::Member& member, Rows& rows, const float* weight) {
+  /// normed ← norm(x), after x ← x + norm(normed) by the weight `pending`, if there is one.
+  void normalize_all(
+      Phases::Member& member, Rows& rows, const float* weight, const float* pending) {
     member.run(rows.x.strips, [&](int64_t strip) {
+      if (pending) {
+        float* added = rows.normed.row(strip, 0);
+        normalize<vectors>(added, pending, decoder_.hidden, decoder_.eps, added);
+        add_to<vectors>(rows.x.row(strip, 0), added, decoder_.hidden);
+      }
       normalize<vectors>(
           rows.x.row(strip, 0), weight, decoder_.hidden, decoder_.eps, rows.normed.row(strip, 0));
     });
@@ -128,12 +147,15 @@ class Pass {
     });
   }
 
-  void turn(Rows& rows, int64_t strip, int64_t first, int64_t heads, const float* norm) {
-    const int64_t size = decoder_.head_dim;
+  void turn(
+      Rows& rows, int64_t strip, int64_t first, int64_t heads, const float* norm, int64_t rope) {
+    const int64_t size = decoder_.head_dim, half = size / 2;
     for (int64_t head = first; head < first + heads; ++head) {
       float* features = rows.qkv.row(strip, head * size);
       if (norm) normalize<vectors>(features, norm, size, decoder_.eps, features);
-      rotate<vectors>(features, rows.cos.row(strip, 0), rows.sin.row(strip, 0), size / 2);
+      if (rope < 0) continue;
+      rotate<vectors>(
+          features, rows.cos.row(strip, rope * half), rows.sin.row(strip, rope * half), half);
     }
   }
 
@@ -190,8 +212,8 @@ class Pass {
           });
     });
     member.run(rows.x.strips, [&](int64_t strip) { join(rows, strip); });
-    add_to_x(member, rows, layer.o, rows.seen);
-    normalize_all(member, rows, layer.post_norm);
+    add_to_x(member, rows, layer.o, rows.seen, layer.after_attention);
+    normalize_all(member, rows, layer.before_feed_forward, layer.after_attention);
     const Grid grid(decoder_.intermediate, rows.x.strips, decoder_.hidden, width);
     member.run(grid.items(), [&](int64_t item) {
       grid.take(item, [&](int64_t row, int64_t count, int64_t first, int64_t last) {
@@ -202,25 +224,30 @@ class Pass {
             layer.gate_up, decoder_.intermediate + row, count, rows.normed, first, last, rows.up,
             row, false, grid.after(item, layer.gate_up, 0));
         for (int64_t strip = first; strip < last; ++strip)
-          gate_by<vectors>(rows.gated.row(strip, row), rows.up.row(strip, row), count);
+          gate_by<vectors>(
+              rows.gated.row(strip, row), rows.up.row(strip, row), count, decoder_.gelu);
       });
     });
-    add_to_x(member, rows, layer.down, rows.gated);
+    add_to_x(member, rows, layer.down, rows.gated, layer.after_feed_forward);
   }
 
-  void add_to_x(Phases::Member& member, Rows& rows, const Weight& weight, const TokenStrips& in) {
+  /// A product added to x; or left in `normed` if it is to be normalised first.
+  void add_to_x(
+      Phases::Member& member, Rows& rows, const Weight& weight, const TokenStrips& in,
+      const float* norm) {
     const Grid grid(weight.rows, rows.x.strips, weight.columns, width);
     member.run(grid.items(), [&](int64_t item) {
       grid.take(item, [&](int64_t row, int64_t count, int64_t first, int64_t last) {
         multiply<vectors>(
-            weight, row, count, in, first, last, rows.x, row, true, grid.after(item, weight, 0));
+            weight, row, count, in, first, last, norm ? rows.normed : rows.x, row, !norm,
+            grid.after(item, weight, 0));
       });
     });
   }
 
   /// Copies what a wanted token has before the last layer to the rows of its own.
   void gather(int64_t token) {
-    const int64_t from = step_.batch.query_offsets[step_.wanted[token] + 1] - 1;
+    const int64_t from = step_.wanted[token];
     const auto copy = [&](const TokenStrips& source, const TokenStrips& to) {
       const float* own = source.at(from, 0);
       float* place = to.at(token, 0);
@@ -233,7 +260,7 @@ class Pass {
   }
 
   void finish(Phases::Member& member, Rows& rows) {
-    normalize_all(member, rows, decoder_.norm);
+    normalize_all(member, rows, decoder_.norm, decoder_.layers.back().after_feed_forward);
     const int64_t vocabulary = decoder_.output.rows;
     const Grid grid(vocabulary, rows.x.strips, decoder_.hidden, width);
     Scratch<float> tile(grid.group * grid.chunk * width);

@@ -15,7 +15,11 @@ constexpr int64_t most_item_rows = 96;
 constexpr int64_t item_bytes = 256 * 1024;
 
 inline Ahead rows_ahead(const Weight& weight, int64_t row, int64_t rows) {
-  return {weight.data + row * weight.columns, rows * weight.columns};
+  const int64_t first = row * weight.columns, count = rows * weight.columns;
+  if (weight.data) return Ahead(weight.data + first, count);
+  if (weight.shorts) return Ahead(weight.shorts + first, count);
+  const int64_t bytes = bytes_of_row(weight.columns);
+  return Ahead(weight.bytes + row * bytes, rows * bytes);
 }
 
 /// A product cut into items: some of its rows for some of the strips.
@@ -65,8 +69,8 @@ struct Rows {
         seen(tokens, decoder.query_features(), width),
         gated(tokens, decoder.intermediate, width),
         up(tokens, decoder.intermediate, width),
-        cos(tokens, decoder.head_dim / 2, width),
-        sin(tokens, decoder.head_dim / 2, width),
+        cos(tokens, decoder.ropes * decoder.head_dim / 2, width),
+        sin(tokens, decoder.ropes * decoder.head_dim / 2, width),
         by_token(tokens, decoder.qkv_features(), 1) {}
 };
 

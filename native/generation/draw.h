@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "fused/exponential.h"
+#include "fused/blocks/exponential.h"
 
 namespace openmanus::generation {
 

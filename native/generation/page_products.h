@@ -3,7 +3,7 @@
 /// many heads.
 #pragma once
 
-#include "fused/tile_product.h"
+#include "fused/blocks/tile_product.h"
 
 namespace openmanus::generation {
 

@@ -15,9 +15,9 @@
 #include <limits>
 #include <vector>
 
-#include "fused/element.h"
-#include "fused/exponential.h"
-#include "fused/scratch.h"
+#include "fused/blocks/element.h"
+#include "fused/blocks/exponential.h"
+#include "fused/blocks/scratch.h"
 #include "page_products.h"
 
 namespace openmanus::generation {

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <vector>
 
-#include "fused/scratch.h"
+#include "fused/blocks/scratch.h"
 
 namespace openmanus::generation {
 

@@ -8,9 +8,13 @@
 
 #include <ATen/ATen.h>
 
-#include "fused/ahead.h"
-#include "fused/exponential.h"
-#include "fused/tile_product.h"
+#include <vector>
+
+#include "fused/blocks/ahead.h"
+#include "fused/blocks/exponential.h"
+#include "fused/blocks/scratch.h"
+#include "fused/blocks/tile_product.h"
+#include "short_weights.h"
 
 namespace openmanus::generation {
 
@@ -40,15 +44,21 @@ struct TokenStrips {
   }
 };
 
-/// [rows, columns], contiguous, with an optional bias [rows].
-struct Weight {
-  const float* data = nullptr;
-  int64_t rows = 0, columns = 0;
-  const float* bias = nullptr;
-};
-
-/// How far along the inner dimension a product goes at once: the strip's part stays in the first cache.
+/// How far along the inner dimension a product goes at once: the strip's part stays in the first cache. A
+/// multiple of scale_columns.
 constexpr int64_t inner_block = 256;
+
+/// Some columns of some rows of a weight, in float32, in memory of this thread's that is in the second cache when
+/// the products come. It is there until the next one is asked for.
+inline auto part_of(
+    const Weight& weight, int64_t row, int64_t rows, int64_t column, int64_t depth) {
+  constexpr int64_t stride = padded_row<float>(inner_block);
+  thread_local std::vector<float> part;
+  if (int64_t(part.size()) < rows * stride) part.resize(size_t(rows * stride));
+  for (int64_t i = 0; i < rows; ++i)
+    copy_weights(weight, row + i, column, depth, part.data() + i * stride);
+  return FixedLeft<float, stride>{part.data()};
+}
 
 /// out[i] (+)= weight[row + i] · in, i < rows, for the strips [begin, end). `out` is the place of the
 /// first result in the first of them; in the next it is `out_stride` further. `ahead` are weights that will
@@ -61,12 +71,12 @@ void multiply(
   const int64_t blocks = (rows + most - 1) / most;
   ahead.share_out(weight.columns * (end - begin) * blocks);
   for (int64_t at = 0; at < weight.columns; at += inner_block) {
-    const float* left = weight.data + row * weight.columns + at;
     const int64_t depth = std::min(inner_block, weight.columns - at);
+    const auto left = part_of(weight, row, rows, at, depth);
     for (int64_t strip = begin; strip < end; ++strip, ahead.skip(blocks * depth))
       strip_product<vectors, float>(
-          rows, {left, weight.columns, 1}, in.row(strip, at), width,
-          out + (strip - begin) * out_stride, width, depth, add || at > 0, ahead);
+          rows, left, in.row(strip, at), width, out + (strip - begin) * out_stride, width, depth,
+          add || at > 0, ahead);
   }
   if (!weight.bias) return;
   for (int64_t strip = begin; strip < end; ++strip, out += out_stride)
@@ -116,9 +126,26 @@ void rotate(float* head, const float* cos, const float* sin, int64_t half) {
   }
 }
 
-/// gate = silu(gate) · up over `count` features.
+/// to = to + from over `count` features.
 template <int vectors>
-void gate_by(float* gate, const float* up, int64_t count) {
+void add_to(float* to, const float* from, int64_t count) {
+  for (int64_t at = 0; at < count * vectors * lanes<float>; at += lanes<float>)
+    store(to + at, load(to + at) + load(from + at));
+}
+
+/// gate = silu(gate) · up over `count` features; or gelu(gate) · up, which by its tanh approximation is
+/// silu with another slope: ½ (1 + tanh u) = 1 / (1 + e^-2u), u = √(2/π) (g + 0.044715 g³).
+template <int vectors>
+void gate_by(float* gate, const float* up, int64_t count, bool gelu) {
+  constexpr float slope = 1.5957691216057308f, curve = 0.044715f;
+  if (gelu) {
+    for (int64_t at = 0; at < count * vectors * lanes<float>; at += lanes<float>) {
+      const Vector<float> g = load(gate + at);
+      const Vector<float> twice = slope * (g + curve * g * g * g);
+      store(gate + at, g / (1.0f + fused::exp(-twice)) * load(up + at));
+    }
+    return;
+  }
   for (int64_t at = 0; at < count * vectors * lanes<float>; at += lanes<float>) {
     const Vector<float> g = load(gate + at);
     store(gate + at, g / (1.0f + fused::exp(-g)) * load(up + at));

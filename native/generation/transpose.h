@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "fused/vector.h"
+#include "fused/blocks/vector.h"
 
 namespace openmanus::generation {
 

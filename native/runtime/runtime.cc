@@ -7,6 +7,7 @@
 #include <torch/version.h>
 
 #include "block_cache.h"
+#include "distributed/transport/transport.h"
 #include "symbol.h"
 
 namespace openmanus {
@@ -27,17 +28,6 @@ napi_value threads(const Call& call) { return numberValue(call.env, at::get_num_
 
 int cudaDevices() { return at::hasCUDA() ? at::detail::getCUDAHooks().getNumGPUs() : 0; }
 
-#ifdef USE_C10D_GLOO
-constexpr bool kHasGloo = true;
-#else
-constexpr bool kHasGloo = false;
-#endif
-#ifdef USE_C10D_NCCL
-constexpr bool kHasNccl = true;
-#else
-constexpr bool kHasNccl = false;
-#endif
-
 // runtimeInfo(): what the doctor shows.
 napi_value runtimeInfo(const Call& call) {
   const napi_env env = call.env;
@@ -55,8 +45,8 @@ napi_value runtimeInfo(const Call& call) {
   setProperty(env, result, "hasOneDnn", boolValue(env, at::globalContext().hasMKLDNN()));
   setProperty(env, result, "hasCuda", boolValue(env, at::hasCUDA()));
   setProperty(env, result, "cudaDevices", numberValue(env, cudaDevices()));
-  setProperty(env, result, "hasGloo", boolValue(env, kHasGloo));
-  setProperty(env, result, "hasNccl", boolValue(env, kHasNccl));
+  setProperty(env, result, "hasGloo", boolValue(env, hasGloo()));
+  setProperty(env, result, "hasNccl", boolValue(env, hasNccl()));
   setProperty(env, result, "cxx11Abi", boolValue(env, _GLIBCXX_USE_CXX11_ABI != 0));
   return result;
 }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 
+#include "devices/copies.h"
 #include "door/dtypes.h"
 #include "door/handles.h"
 
@@ -111,8 +112,15 @@ void deleteDropped(napi_env env) {
   for (const napi_ref reference : references) napi_delete_reference(env, reference);
 }
 
-// fromBuffer(arrayBuffer, byteOffset, shape, dtype, share): a tensor with a copy of the bytes, or,
-// with `share`, one that looks at the ArrayBuffer's own memory and keeps it alive.
+// What goes to a GPU, or comes from one, lies in memory that the system may not move: the GPU fetches it by
+// itself, and what it fetches need not be waited for.
+at::TensorOptions stagingFor(const c10::Device& device, at::ScalarType type) {
+  return at::TensorOptions().dtype(type).pinned_memory(device.is_cuda());
+}
+
+// fromBuffer(arrayBuffer, byteOffset, shape, dtype, share, device, as): a tensor with a copy of the values, on
+// a device and in another dtype if told so; or, with `share`, one that looks at the ArrayBuffer's own memory
+// and keeps it alive.
 napi_value fromBuffer(const Call& call) {
   const napi_env env = call.env;
   deleteDropped(env);
@@ -129,10 +137,18 @@ napi_value fromBuffer(const Call& call) {
         "data: the shape needs " + std::to_string(needed) + " bytes at offset " +
         std::to_string(offset) + ", the buffer has " + std::to_string(bytes.length));
   char* start = static_cast<char*>(bytes.data) + offset;
-  if (!share) {
+  if (!share && isNullish(env, call[5])) {
     at::Tensor copy = at::empty(sizes, at::TensorOptions().dtype(type));
     if (needed > 0) memcpy(copy.data_ptr(), start, static_cast<size_t>(needed));
     return handleValue(env, std::move(copy));
+  }
+  if (!share) {
+    const c10::Device device(toString(env, call[5], "device"));
+    const at::ScalarType wanted = dtypeNamed(toString(env, call[6], "dtype"));
+    at::Tensor copy = at::empty(sizes, stagingFor(device, wanted));
+    if (needed > 0) copy.copy_(at::from_blob(start, sizes, at::TensorOptions().dtype(type)));
+    countToDevice(copy.nbytes());
+    return handleValue(env, copy.to(device, /*non_blocking=*/device.is_cuda()));
   }
   if (reinterpret_cast<uintptr_t>(start) % static_cast<uintptr_t>(elementSize) != 0)
     throw ArgumentError("data: the offset is not aligned to the element size");
@@ -220,7 +236,13 @@ napi_value typedArray(napi_env env, napi_typedarray_type type, int64_t length, n
 
 at::Tensor plain(const at::Tensor& tensor, at::ScalarType type) {
   c10::NoGradGuard guard;
-  return tensor.detach().to(at::kCPU, type).contiguous();
+  if (tensor.device().is_cpu()) return tensor.detach().to(at::kCPU, type).contiguous();
+  // In its own dtype: what is converted on the host need not be copied twice as large.
+  const at::Tensor values = tensor.detach().contiguous();
+  at::Tensor host = at::empty(values.sizes(), stagingFor(values.device(), values.scalar_type()));
+  host.copy_(values);
+  countToHost(host.nbytes());
+  return host.to(type);
 }
 
 // readValues(tensor): a copy of the values as the typed array of the dtype.
@@ -266,17 +288,17 @@ napi_value readNumbers(const Call& call) {
   const napi_env env = call.env;
   const at::Tensor& tensor = tensorOf(env, call[0], "values");
   if (tensor.is_complex()) throw ArgumentError("complex values cannot be read as numbers");
+  const at::Tensor read = plain(tensor, tensor.scalar_type());
   if (tensor.scalar_type() == at::kLong && tensor.numel() > 0) {
-    const at::Tensor values = plain(tensor, at::kLong);
-    const int64_t* data = values.data_ptr<int64_t>();
-    for (int64_t i = 0; i < values.numel(); ++i)
+    const int64_t* data = read.data_ptr<int64_t>();
+    for (int64_t i = 0; i < read.numel(); ++i)
       if (data[i] > 9007199254740991 || data[i] < -9007199254740991)
         throw ArgumentError(
             "element " + std::to_string(i) + " is " + std::to_string(data[i]) +
             ", which a JavaScript number cannot hold exactly; read it with "
             "toTypedArray() as a BigInt64Array");
   }
-  const at::Tensor values = plain(tensor, at::kDouble);
+  const at::Tensor values = read.to(at::kDouble);
   void* data = nullptr;
   napi_value buffer;
   check(env, napi_create_arraybuffer(env, values.nbytes(), &data, &buffer));

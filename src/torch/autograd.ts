@@ -8,10 +8,11 @@
  * this works on any device and from any of its threads.
  */
 import { pendingSegments, releaseIfUnreachable, type Segment, whileWalking } from "./checkpoint.ts";
+import { AUTOCAST_KINDS, kindOf } from "./devices/kinds.ts";
 import { withGradMode } from "./grad-mode.ts";
 import { tidy } from "./lifetime.ts";
 import { type Handle, native } from "./native.ts";
-import type { Dtype } from "./tensor/core.ts";
+import type { Device, Dtype } from "./tensor/core.ts";
 import { wrap } from "./tensor/core.ts";
 import type { Tensor } from "./tensor/tensor.ts";
 
@@ -69,9 +70,13 @@ function backThrough(
 function backThroughSegment(segment: Segment, retain: boolean): void {
   const gradients = segment.outputs.map((output) => output.grad);
   if (gradients.every((gradient) => gradient === null)) return;
-  const { outputs, inputs, inner } = segment.recompute();
+  const { outputs, inputs, inner, release } = segment.recompute();
   const [from, given] = reached(outputs, gradients);
-  if (from.length > 0) backThrough(from, given, inner, false);
+  try {
+    if (from.length > 0) backThrough(from, given, inner, false);
+  } finally {
+    release();
+  }
   // What came back to the copies of the inputs goes on into the graph before the segment.
   const entries: Tensor[] = [];
   const entryGradients: Handle[] = [];
@@ -176,9 +181,13 @@ function gradThrough(
     if (gradients.every((gradient) => gradient === null)) continue;
     const again = segment.recompute();
     const [from, fromGradients] = reached(again.outputs, gradients);
-    if (from.length > 0) {
-      const sources = [...wanted, ...again.inputs.filter((input) => input.requiresGrad)];
-      collect(sources, gradThrough(from, fromGradients, sources, again.inner, false));
+    try {
+      if (from.length > 0) {
+        const sources = [...wanted, ...again.inputs.filter((input) => input.requiresGrad)];
+        collect(sources, gradThrough(from, fromGradients, sources, again.inner, false));
+      }
+    } finally {
+      again.release();
     }
     for (const [i, input] of again.inputs.entries()) {
       const gradient = totals.get(input);
@@ -209,7 +218,8 @@ function handlesOf(tensors: Tensor | readonly Tensor[]): Handle[] {
 
 export interface AutocastOptions {
   dtype?: Extract<Dtype, "bfloat16" | "float16">;
-  device?: "cpu" | "cuda";
+  /** Where products are computed in the lower dtype. Default: on the CPU. */
+  device?: Device;
   enabled?: boolean;
 }
 
@@ -218,7 +228,8 @@ export interface AutocastOptions {
  * precision in float32. Backward belongs outside.
  */
 export function autocast<Result>(options: AutocastOptions, body: () => Result): Result {
-  const device = options.device ?? "cpu";
+  const device = kindOf(options.device ?? "cpu");
+  AUTOCAST_KINDS.add(device);
   const before = native.setAutocast(device, options.enabled ?? true, options.dtype ?? "bfloat16");
   try {
     return body();

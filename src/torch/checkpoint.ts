@@ -8,6 +8,7 @@
 import type { Generator } from "./generator.ts";
 import { withGradMode } from "./grad-mode.ts";
 import { afterReleases, keep, tidy } from "./lifetime.ts";
+import { AUTOCAST_KINDS } from "./devices/kinds.ts";
 import { native } from "./native.ts";
 import { wrap } from "./tensor/core.ts";
 import type { Tensor } from "./tensor/tensor.ts";
@@ -15,7 +16,16 @@ import type { Tensor } from "./tensor/tensor.ts";
 export interface CheckpointOptions {
   /** What the segment draws from (dropout): computing it again draws the same. */
   generators?: readonly Generator[];
+  /**
+   * Fetches what the segment uses besides its inputs, and gives a function that lets it go: called after
+   * the segment's forward, and in backward when its gradients are there. Weights that lie elsewhere
+   * between their uses are had so.
+   */
+  hold?: Hold;
 }
+
+/** Before a segment runs, and in which direction; what it gives is called when it is done with. */
+export type Hold = (direction: "forward" | "backward") => () => void;
 
 /** A segment of the forward pass that waits for its gradient. */
 export interface Segment {
@@ -34,6 +44,8 @@ export interface Recomputed {
   inputs: readonly Tensor[];
   /** Segments that the segment itself made on the way. */
   inner: readonly Segment[];
+  /** To be called when its gradients are there, or will not come. */
+  release(): void;
 }
 
 const waiting: Segment[] = [];
@@ -77,27 +89,36 @@ export function whileWalking<Result>(body: () => Result): Result {
   }
 }
 
-const AUTOCAST_DEVICES = ["cpu", "cuda"] as const;
-
 /** What a segment's result depends on besides its inputs: generators' states and autocast. */
 function captureContext(generators: readonly Generator[]): <Result>(body: () => Result) => Result {
   const states = generators.map((generator) => generator.save());
-  const casts = AUTOCAST_DEVICES.map((device) => {
+  const kinds = [...AUTOCAST_KINDS];
+  const casts = kinds.map((device) => {
     const setting = native.setAutocast(device, false, "bfloat16");
     native.setAutocast(device, ...setting);
     return setting;
   });
   return (body) => {
     const statesNow = generators.map((generator) => generator.save());
-    const castsNow = casts.map((cast, i) => native.setAutocast(AUTOCAST_DEVICES[i]!, ...cast));
+    const castsNow = casts.map((cast, i) => native.setAutocast(kinds[i]!, ...cast));
     for (const [i, generator] of generators.entries()) generator.restore(states[i]!);
     try {
       return body();
     } finally {
       for (const [i, generator] of generators.entries()) generator.restore(statesNow[i]!);
-      for (const [i, cast] of castsNow.entries()) native.setAutocast(AUTOCAST_DEVICES[i]!, ...cast);
+      for (const [i, cast] of castsNow.entries()) native.setAutocast(kinds[i]!, ...cast);
     }
   };
+}
+
+/** Runs a segment's forward with what it needs. */
+function held<Result>(hold: Hold, body: () => Result): Result {
+  const release = hold("forward");
+  try {
+    return body();
+  } finally {
+    release();
+  }
 }
 
 const FLOATING = new Set(["float32", "float64", "bfloat16", "float16"]);
@@ -124,18 +145,21 @@ export function checkpoint<Outputs extends Tensor | Tensor[]>(
   inputs: readonly Tensor[],
   options: CheckpointOptions = {},
 ): Outputs {
-  if (!native.gradMode()) return tidy(() => segment(...inputs));
+  const { hold = () => () => {} } = options;
+  if (!native.gradMode()) return held(hold, () => tidy(() => segment(...inputs)));
   sweep();
   const inContext = captureContext(options.generators ?? []);
   const versions = inputs.map((input) => native.version(input.handle));
   // Detached, so that every output is a leaf of its own, also one that is an input or a parameter.
-  const result = withGradMode(false, () =>
-    tidy(() => {
-      const outputs = segment(...inputs);
-      return (
-        Array.isArray(outputs) ? outputs.map((output) => output.detach()) : outputs.detach()
-      ) as Outputs;
-    }),
+  const result = held(hold, () =>
+    withGradMode(false, () =>
+      tidy(() => {
+        const outputs = segment(...inputs);
+        return (
+          Array.isArray(outputs) ? outputs.map((output) => output.detach()) : outputs.detach()
+        ) as Outputs;
+      }),
+    ),
   );
   for (const output of asList(result)) if (FLOATING.has(output.dtype)) output.requiresGrad_();
   const entries = inputs.map((input) => keep(input.alias()));
@@ -156,9 +180,15 @@ export function checkpoint<Outputs extends Tensor | Tensor[]>(
     return inContext(() =>
       withGradMode(true, () => {
         const copies = entries.map((input) => input.detach().requiresGrad_(input.requiresGrad));
-        const outputs = asList(segment(...copies));
-        const inner = waiting.filter((other) => !known.has(other));
-        return { outputs, inputs: copies, inner };
+        const release = hold("backward");
+        try {
+          const outputs = asList(segment(...copies));
+          const inner = waiting.filter((other) => !known.has(other));
+          return { outputs, inputs: copies, inner, release };
+        } catch (error) {
+          release();
+          throw error;
+        }
       }),
     );
   };

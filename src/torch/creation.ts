@@ -71,10 +71,15 @@ export function fromTypedArray(
   const dtype = dtypeOfArray(values);
   requireLength(shape, values.length);
   const { buffer, byteOffset } = values;
+  if (options.device && options.device !== "cpu") {
+    const { device, dtype: as = dtype } = options;
+    return finish(
+      wrap(native.fromBuffer(buffer, byteOffset, shape, dtype, false, device, as)),
+      options,
+    );
+  }
   let tensor = wrap(native.fromBuffer(buffer, byteOffset, shape, dtype, false));
   if (options.dtype && options.dtype !== dtype) tensor = replace(tensor, tensor.to(options.dtype));
-  if (options.device && options.device !== "cpu")
-    tensor = replace(tensor, tensor.toDevice(options.device));
   return finish(tensor, options);
 }
 

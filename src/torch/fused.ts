@@ -2,10 +2,12 @@
  * @file The hot paths of training as operators of our own (native/fused), each with its own
  * backward: less memory and several times less time than the same in libtorch's operators.
  *
- * They run on the CPU. Elsewhere these functions take their twins from stock.ts, so that callers need
- * not know the difference. float32, float64, bfloat16 and float16 come in; short floats are summed in
+ * They run on the CPU. Elsewhere these functions take their twins from stock.ts, and what would need much memory
+ * there from devices/, so that callers need not know the difference. float32, float64, bfloat16 and float16 come in; short floats are summed in
  * float32. First derivatives only: for second ones use the twins.
  */
+import { attentionElsewhere } from "./devices/attention.ts";
+import { adamwStepElsewhere, chunkedLogprob } from "./devices/chunked.ts";
 import * as stock from "./stock.ts";
 import {
   invoke,
@@ -107,13 +109,19 @@ export interface AttentionOptions {
   scale?: number;
   /** How many keys a query sees at most, itself included; default: all before it. */
   window?: number;
+  /**
+   * int64 or int32 [runs]: a run with a parent goes on where that one ends, and sees all that it sees; several
+   * may go on from the same one. -1: it begins a sequence. Behind a run come all that go on from it. On the host.
+   */
+  parents?: Tensor;
 }
 
 /**
  * Causal attention over packed sequences; scores are never materialised. query is
  * [tokens, heads, head_dim], key and value [tokens, kv_heads, head_dim] where kv_heads divides heads;
- * all three may be views of one tensor. Sequence s has the tokens from cumulativeLengths[s] up to
- * cumulativeLengths[s + 1]: int64 or int32 [sequences + 1], from 0 to tokens.
+ * all three may be views of one tensor. Run r has the tokens from cumulativeLengths[r] up to
+ * cumulativeLengths[r + 1]: int64 or int32 [runs + 1], from 0 to tokens, always on the host. Without `parents`
+ * each is a sequence.
  */
 export function attention(
   query: Tensor,
@@ -122,7 +130,7 @@ export function attention(
   cumulativeLengths: Tensor,
   options: AttentionOptions = {},
 ): Tensor {
-  if (!onCpu(query)) return stock.attention(query, key, value, cumulativeLengths, options);
+  if (!onCpu(query)) return attentionElsewhere(query, key, value, cumulativeLengths, options);
   return invoke(
     op.attention,
     query.handle,
@@ -131,6 +139,7 @@ export function attention(
     cumulativeLengths.handle,
     options.scale ?? 1 / Math.sqrt(query.size(-1)),
     options.window ?? -1,
+    options.parents?.handle ?? null,
   );
 }
 
@@ -172,7 +181,7 @@ export function tokenLogprob(
   targets: Tensor,
   options: TokenLogprobOptions = {},
 ): TokenLogprob {
-  if (!onCpu(hidden)) return stock.tokenLogprob(hidden, weight, targets, options);
+  if (!onCpu(hidden)) return chunkedLogprob(hidden, weight, targets, options);
   const { temperature = 1, entropy = true } = options;
   const [first, second] = invokeMany(
     op.tokenLogprob,
@@ -213,7 +222,7 @@ export function adamwStep(
   const lists = [parameters, gradients, firstMoments, secondMoments];
   if (lists.every((tensors) => tensors.length === 0)) return; // libtorch could not tell the device
   if (!parameters.every(onCpu)) {
-    stock.adamwStep(parameters, gradients, firstMoments, secondMoments, options);
+    adamwStepElsewhere(parameters, gradients, firstMoments, secondMoments, options);
     return;
   }
   invokeInPlace(

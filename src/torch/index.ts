@@ -2,8 +2,17 @@
  * @file The door of the torch room: tensors, autograd, randomness, optimisers, process groups.
  */
 export * from "./autograd.ts";
-export { type CheckpointOptions, checkpoint } from "./checkpoint.ts";
+export { type CheckpointOptions, checkpoint, type Hold } from "./checkpoint.ts";
 export * from "./creation.ts";
+export { attentionOperator } from "./devices/attention.ts";
+export {
+  type DeviceCopies,
+  deviceCopies,
+  releaseMemory,
+  restoreMemory,
+  useDevice,
+} from "./devices/copies.ts";
+export { kindOf } from "./devices/kinds.ts";
 export * from "./distributed/index.ts";
 export * from "./functions.ts";
 export * from "./fused.ts";

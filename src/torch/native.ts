@@ -88,11 +88,21 @@ export interface NativeAddon extends ProcessGroupAddon {
     shape: readonly number[],
     dtype: string,
     share: boolean,
+    device?: string | null,
+    as?: string,
   ): Handle;
   mapFile(path: string, mode: "private" | "shared"): Handle;
   readValues(handle: Handle): TypedArray;
   shareValues(handle: Handle): TypedArray;
   readNumbers(handle: Handle): Float64Array;
+
+  // Devices.
+  /** To devices, to the host, bytes to devices, bytes to the host, since the beginning. */
+  deviceCopies(): [number, number, number, number];
+  hasKernel(name: string, overload: string, device: string): boolean;
+  useDevice(device: string): void;
+  releaseStorage(handle: Handle): void;
+  restoreStorage(handle: Handle): void;
 
   // Autograd.
   backward(

@@ -72,6 +72,8 @@ export function attention(
     .filter(({ length }) => length > 0);
   if (sequences.length === 0) return query.clone();
   const scale = options.scale ?? 1 / Math.sqrt(query.size(-1));
+  if (options.parents)
+    return attendTrees(query, key, value, boundaries, options.parents, scale, options.window);
   const sameLength = sequences.every(({ length }) => length === sequences[0]!.length);
   // Sequences of one length are a batch; others are taken one by one.
   const batches = sameLength
@@ -85,7 +87,34 @@ export function attention(
   return outputs.length === 1 ? outputs[0]! : cat(outputs, 0);
 }
 
-/** query is [batch, tokens, heads, head_dim]; the result [batch · tokens, heads, head_dim]. */
+/** Each run by itself, with the keys and values of all that it goes on from before its own. */
+function attendTrees(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  boundaries: readonly number[],
+  parents: Tensor,
+  scale: number,
+  window: number | undefined,
+): Tensor {
+  const from = parents.toNumbers();
+  const outputs: Tensor[] = [];
+  for (let run = 0; run < boundaries.length - 1; run++) {
+    const path: number[] = [];
+    for (let at = run; at >= 0; at = from[at]!) path.unshift(at);
+    const part = (x: Tensor, at: number) =>
+      x.narrow(0, boundaries[at]!, boundaries[at + 1]! - boundaries[at]!);
+    const whole = (x: Tensor) => cat(path.map((at) => part(x, at))).unsqueeze(0);
+    const own = part(query, run).unsqueeze(0);
+    if (own.size(1) > 0) outputs.push(attendBatch(own, whole(key), whole(value), scale, window));
+  }
+  return cat(outputs);
+}
+
+/**
+ * query is [batch, tokens, heads, head_dim], the last tokens of those of the keys; the result
+ * [batch · tokens, heads, head_dim].
+ */
 function attendBatch(
   query: Tensor,
   key: Tensor,
@@ -94,12 +123,16 @@ function attendBatch(
   window: number | undefined,
 ): Tensor {
   const [, tokens, heads, headDim] = query.shape as [number, number, number, number];
+  const keys = key.size(1);
   const groupSize = heads / key.size(2);
   const q = widen(query).transpose(1, 2);
   const k = widen(key).transpose(1, 2).repeatInterleave(groupSize, 1);
   const v = widen(value).transpose(1, 2).repeatInterleave(groupSize, 1);
-  const positions = arange(0, tokens, 1, { device: query.device });
-  const distance = positions.unsqueeze(1).sub(positions.unsqueeze(0));
+  const positions = arange(0, keys, 1, { device: query.device });
+  const distance = positions
+    .narrow(0, keys - tokens, tokens)
+    .unsqueeze(1)
+    .sub(positions.unsqueeze(0));
   let hidden = distance.lt(0);
   if (window !== undefined) hidden = hidden.logicalOr(distance.ge(window));
   const scores = q.matmul(k.transpose(2, 3)).mul(scale).maskedFill(hidden, -Infinity);

@@ -4,6 +4,7 @@
 import { describe, expect, it } from "vitest";
 import {
   attention,
+  cat,
   type Dtype,
   grad,
   noGrad,
@@ -28,6 +29,8 @@ interface Setting {
   keyHeads: number;
   headDim: number;
   window?: number;
+  /** The run that each goes on from. */
+  parents?: number[];
 }
 
 const SETTINGS: Setting[] = [
@@ -40,6 +43,17 @@ const SETTINGS: Setting[] = [
   { lengths: [257, 3], heads: 4, keyHeads: 2, headDim: 7, window: 100 },
   { lengths: [400], heads: 2, keyHeads: 1, headDim: 16, window: 64 },
   { lengths: [5, 1, 0, 9], heads: 2, keyHeads: 1, headDim: 1, window: 1000 },
+  // Runs that go on from others: a prompt and its replies, deeper ones, some that are empty, several trees.
+  { lengths: [200, 30, 1, 97], parents: [-1, 0, 0, 0], heads: 6, keyHeads: 2, headDim: 32 },
+  {
+    ...{ lengths: [80, 90, 5, 0, 40, 73, 20, 150], parents: [-1, 0, 1, 1, 3, 0, -1, 6] },
+    ...{ heads: 4, keyHeads: 1, headDim: 16 },
+  },
+  {
+    ...{ lengths: [80, 90, 5, 0, 40, 73, 20, 150], parents: [-1, 0, 1, 1, 3, 0, -1, 6] },
+    ...{ heads: 4, keyHeads: 4, headDim: 24, window: 60 },
+  },
+  { lengths: [3, 2, 4], parents: [-1, 0, 0], heads: 2, keyHeads: 1, headDim: 5, window: 3 },
 ];
 
 function cumulative(lengths: readonly number[], dtype: Dtype = "int64"): Tensor {
@@ -58,17 +72,21 @@ function leaves(setting: Setting, dtype: Dtype, samples = new Samples()): Tensor
   );
 }
 
-function both({ lengths, window }: Setting): [Operation, Operation] {
+function both({ lengths, window, parents }: Setting): [Operation, Operation] {
   const boundaries = cumulative(lengths);
-  const options = window === undefined ? {} : { window };
+  const options = {
+    ...(window !== undefined && { window }),
+    ...(parents && { parents: tensor(parents, { dtype: "int64" }) }),
+  };
   return [
     ([q, k, v]) => attention(q!, k!, v!, boundaries, options),
     ([q, k, v]) => stock.attention(q!, k!, v!, boundaries, options),
   ];
 }
 
-const title = ({ lengths, heads, keyHeads, headDim, window }: Setting) =>
-  `[${lengths}] × ${heads}/${keyHeads} × ${headDim}${window ? `, window ${window}` : ""}`;
+const title = ({ lengths, heads, keyHeads, headDim, window, parents }: Setting) =>
+  `[${lengths}]${parents ? ` behind [${parents}]` : ""} × ${heads}/${keyHeads} × ${headDim}` +
+  (window ? `, window ${window}` : "");
 const titled = SETTINGS.map((setting) => ({ setting, title: title(setting) }));
 
 describe("agrees with the twin", () => {
@@ -150,6 +168,8 @@ it("is deterministic, whatever the number of threads", () => {
     // One long sequence and one key head: more threads share it another way, with the same bits.
     const long = { lengths: [600], heads: 2, keyHeads: 1, headDim: 24 };
     expectDeterministic(both(long)[0], leaves(long, "float32"));
+    const tree = { ...long, lengths: [300, 90, 150, 10], parents: [-1, 0, 1, 0] };
+    expectDeterministic(both(tree)[0], leaves(tree, "float32"));
   });
 });
 
@@ -182,6 +202,32 @@ it("sequences do not see each other, and the future stays hidden", () => {
     const difference = changed.sub(before).abs().sum([1, 2]).toNumbers();
     expect([...difference].slice(0, 60).every((value) => value === 0)).toBe(true);
     expect([...difference].slice(60).every((value) => value > 0)).toBe(true);
+  });
+});
+
+it("a run that goes on sees exactly what a whole sequence sees, and adds to what it went on from", () => {
+  tidy(() => {
+    const parts = { prompt: 150, first: 40, second: 75 };
+    const { prompt, first, second } = parts;
+    const tree = { lengths: [prompt, first, second], heads: 4, keyHeads: 2, headDim: 16 };
+    const [fused] = both({ ...tree, parents: [-1, 0, 0] });
+    const [plain] = both({ ...tree, lengths: [prompt + first, prompt + second] });
+    const inputs = leaves({ ...tree }, "float64", new Samples(9));
+    const repeated = inputs.map((x) => {
+      const [shared, one, other] = x.split(tree.lengths, 0);
+      return cat([shared!, one!, shared!, other!], 0);
+    });
+    const output = fused(inputs) as Tensor;
+    const whole = plain(repeated) as Tensor;
+    const [shared, one, again, other] = whole.split([prompt, first, prompt, second], 0);
+    const expected = cat([shared!, one!, other!], 0);
+    expect(relativeDifference(output, expected)).toBeLessThan(1e-14);
+    expect(relativeDifference(again!, shared!)).toBeLessThan(1e-14);
+    const weights = new Samples(10).values([prompt + first + second, 4, 16], "float64");
+    const gradients = grad(output.mul(weights).sum(), inputs, { retainGraph: true });
+    const others = grad(expected.mul(weights).sum(), inputs);
+    for (const [i, gradient] of gradients.entries())
+      expect(relativeDifference(gradient!, others[i]!)).toBeLessThan(1e-13);
   });
 });
 
@@ -237,6 +283,10 @@ describe("errors say what was expected and what came", () => {
   const q = () => zeros([6, 4, 8]);
   const k = () => zeros([6, 2, 8]);
   const one = () => cumulative([6]);
+  const behind = (parents: number[]) =>
+    attention(q(), k(), k(), cumulative([2, 2, 2]), {
+      parents: tensor(parents, { dtype: "int64" }),
+    });
   it.each<[string, () => Tensor, RegExp]>([
     ["query", () => attention(zeros([6, 8]), k(), k(), one()), /query must be.*got \[6, 8\]/],
     ["tokens", () => attention(q(), zeros([5, 2, 8]), k(), one()), /key must be.*\[5, 2, 8\]/],
@@ -258,6 +308,11 @@ describe("errors say what was expected and what came", () => {
     ["start", () => attention(q(), k(), k(), tensor([1, 6], { dtype: "int64" })), /begin with 0/],
     ["floats", () => attention(q(), k(), k(), tensor([0, 6])), /int64 or int32/],
     ["window", () => attention(q(), k(), k(), one(), { window: 0 }), /at least 1.*got 0/],
+    ["parents", () => behind([-1, 0]), /parents must be.*\[3\], one for each run.*\[2\]/],
+    ["itself", () => behind([-1, 1, 0]), /run 1 goes on from run 1; expected -1, or/],
+    ["later", () => behind([-1, 2, 0]), /run 1 goes on from run 2/],
+    ["another tree", () => behind([-1, -1, 0]), /run 2 goes on from run 0/],
+    ["no run", () => behind([-2, 0, 0]), /run 0 goes on from run -2/],
     ["scale", () => attention(q(), k(), k(), one(), { scale: Number.NaN }), /scale.*finite/],
   ])("%s", (_, wrong, message) => {
     tidy(() => expect(wrong).toThrow(message));

@@ -29,6 +29,32 @@ export interface ProcessGroupAddon {
   ): number;
   /** `exitCode` is why the process ends, or -1. Twice is not an error. */
   destroyGroup(group: number, exitCode: number): void;
+  /** The store of torchrun's agent. Times are in milliseconds. */
+  agentStoreSet(host: string, port: number, key: string, value: string, timeout: number): void;
+  /** Null while nobody has set it. */
+  agentStoreGet(host: string, port: number, key: string, timeout: number): string | null;
+  /** This machine's address as seen from there; null when nobody listens there. */
+  ownAddress(host: string, port: number, timeout: number): string | null;
+  /** Ends the group on all ranks, with this text. */
+  groupFail(group: number, text: string): void;
+  /** Why the next operation would fail, or null. */
+  groupTrouble(group: number): string | null;
+  /** A group of these ranks, called by all ranks of the parent. */
+  groupSubgroup(group: number, ranks: readonly number[]): number;
+  /** Bytes [sent, received] over all connections that are open. */
+  networkTraffic(): [number, number];
+  /** These begin an operation, and give a number to wait for its end by. */
+  groupStartAllGather(group: number, tensor: Handle): number;
+  groupStartReduceScatter(
+    group: number,
+    tensor: Handle,
+    reduction: string,
+    sizes: readonly number[] | null,
+  ): number;
+  groupStartAllReduce(group: number, tensor: Handle, reduction: string): number;
+  /** Seconds that it took, and its result; null where that is the tensor given. */
+  groupFinish(pending: number): [number, Handle | null];
+  groupIsDone(pending: number): boolean;
   groupAllReduce(group: number, tensor: Handle, reduction: string): void;
   groupBroadcast(group: number, tensor: Handle, root: number): void;
   groupAllGather(group: number, tensor: Handle): Handle;

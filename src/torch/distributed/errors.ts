@@ -10,9 +10,17 @@ import type { NativeGroupError } from "./addon.ts";
  * - `timeout`: somebody did not call the operation, or stopped answering;
  * - `mismatch`: the ranks called different operations, shapes or dtypes;
  * - `transport`: the network failed although all ranks are alive;
- * - `rendezvous`: the ranks did not find each other.
+ * - `rendezvous`: the ranks did not find each other;
+ * - `failed`: what a rank did beside the group failed, and it said of what.
  */
-export type FailureReason = "died" | "left" | "timeout" | "mismatch" | "transport" | "rendezvous";
+export type FailureReason =
+  | "died"
+  | "left"
+  | "timeout"
+  | "mismatch"
+  | "transport"
+  | "rendezvous"
+  | "failed";
 
 /** A process group failed. All ranks get the same reason and the same ranks. */
 export class ProcessGroupError extends Error {

@@ -1,15 +1,17 @@
 /**
  * @file Process groups: several processes that work on tensors together.
  *
- * Every operation blocks until this rank's part is done, and all ranks must call the same
- * operations in the same order, with the same shapes and dtypes. That is checked before data moves.
- * When a rank dies, hangs or calls something else, the others get a ProcessGroupError that names it.
+ * Every operation blocks until this rank's part is done, but for those that only start one
+ * (pending.ts). All ranks must call the same operations in the same order, with the same shapes and
+ * dtypes. That is checked before data moves. When a rank dies, hangs or calls something else, the others get a ProcessGroupError that names it.
  */
 import { deserialize, serialize } from "node:v8";
 import { type Handle, native } from "../native.ts";
 import { wrap } from "../tensor/core.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { hasAgentStore, meetThroughAgent } from "./agent.ts";
 import { withGroupErrors } from "./errors.ts";
+import { PendingTensor } from "./pending.ts";
 import { findRendezvous, type Rendezvous } from "./rendezvous.ts";
 
 /** How values of several ranks become one. Booleans have sum and maximum as "any". */
@@ -31,12 +33,23 @@ export interface ProcessGroupOptions extends Partial<Rendezvous> {
   check?: boolean;
 }
 
+/** NCCL where this build has it and there is a GPU; tensors on the CPU go through Gloo all the same. */
+export function defaultBackend(): Backend {
+  const { nccl } = native.processGroupBackends();
+  return nccl && native.runtimeInfo().cudaDevices > 0 ? "nccl" : "gloo";
+}
+
 /**
  * Joins the other ranks, and returns when all are there. Who and where they are is taken from the
  * environment (see rendezvous.ts) unless given; a world of one needs no network at all.
  */
 export function initializeProcessGroup(options: ProcessGroupOptions = {}): ProcessGroup {
-  const rendezvous = findRendezvous(options);
+  const joinTimeout = milliseconds(
+    "joinTimeoutMilliseconds",
+    options.joinTimeoutMilliseconds,
+    300_000,
+  );
+  const rendezvous = meetingPoint(options, joinTimeout);
   const backend = options.backend ?? "gloo";
   if (backend !== "gloo" && backend !== "nccl")
     throw new Error(`backend: expected "gloo" or "nccl", got ${JSON.stringify(backend)}`);
@@ -48,12 +61,19 @@ export function initializeProcessGroup(options: ProcessGroupOptions = {}): Proce
       masterAddress,
       masterPort,
       milliseconds("timeoutMilliseconds", options.timeoutMilliseconds, 600_000),
-      milliseconds("joinTimeoutMilliseconds", options.joinTimeoutMilliseconds, 300_000),
+      joinTimeout,
       backend,
       options.check ?? process.env.OPENMANUS_DISTRIBUTED_CHECK !== "0",
     ),
   );
   return new ProcessGroup(group, rendezvous, backend);
+}
+
+function meetingPoint(options: ProcessGroupOptions, patience: number): Rendezvous {
+  const found = findRendezvous(options);
+  const isGiven = options.masterAddress !== undefined || options.masterPort !== undefined;
+  if (isGiven || !hasAgentStore()) return found;
+  return withGroupErrors(() => meetThroughAgent(found, patience));
 }
 
 /** A month: what comes near "for ever" without overflowing anybody's clock. */
@@ -76,7 +96,11 @@ export class ProcessGroup {
   readonly #leave: (exitCode: number) => void;
 
   /** Use initializeProcessGroup. */
-  constructor(group: number, rendezvous: Rendezvous, backend: Backend) {
+  constructor(
+    group: number,
+    rendezvous: Pick<Rendezvous, "rank" | "worldSize" | "localRank">,
+    backend: Backend,
+  ) {
     this.#group = group;
     this.rank = rendezvous.rank;
     this.worldSize = rendezvous.worldSize;
@@ -126,6 +150,48 @@ export class ProcessGroup {
     );
   }
 
+  /**
+   * Begins an allGather and returns at once; `wait` gives its result. The tensor must stay as it is
+   * until then. Operations of a group happen in the order in which they were begun.
+   */
+  startAllGather(tensor: Tensor): PendingTensor {
+    return this.#started(() => native.groupStartAllGather(this.#group, tensor.handle));
+  }
+
+  /** Begins a reduceScatter, as startAllGather does. */
+  startReduceScatter(
+    tensor: Tensor,
+    reduction: GroupReduction = "sum",
+    sizes?: readonly number[],
+  ): PendingTensor {
+    return this.#started(() =>
+      native.groupStartReduceScatter(this.#group, tensor.handle, reduction, sizes ?? null),
+    );
+  }
+
+  /** Begins an allReduce of a tensor, which nobody may look at before `wait` gives it. */
+  startAllReduce(tensor: Tensor, reduction: GroupReduction = "sum"): PendingTensor {
+    return this.#started(
+      () => native.groupStartAllReduce(this.#group, tensor.handle, reduction),
+      tensor,
+    );
+  }
+
+  #started(start: () => number, inPlace?: Tensor): PendingTensor {
+    return new PendingTensor(withGroupErrors(start), inPlace);
+  }
+
+  /**
+   * A group of some of these ranks, in the order given: the first has number 0 in it. All ranks of
+   * this group call it, each with the ranks of the group that it will be in. Ranks that an error of
+   * the new group names are its own numbers. Leave it before this one.
+   */
+  subgroup(ranks: readonly number[]): ProcessGroup {
+    const group = withGroupErrors(() => native.groupSubgroup(this.#group, ranks));
+    const own = { rank: ranks.indexOf(this.rank), worldSize: ranks.length };
+    return new ProcessGroup(group, { ...own, localRank: this.localRank }, this.backend);
+  }
+
   /** Returns when all ranks have called it. */
   barrier(): void {
     withGroupErrors(() => native.groupBarrier(this.#group));
@@ -168,6 +234,30 @@ export class ProcessGroup {
     } finally {
       native.release(bytes);
     }
+  }
+
+  /** A value for one other rank: anything that structuredClone copies. */
+  sendObject(value: unknown, destination: number, tag = 0): void {
+    const bytes = toBytes(value);
+    try {
+      withGroupErrors(() => native.groupSend(this.#group, bytes, destination, tag));
+    } finally {
+      native.release(bytes);
+    }
+  }
+
+  receiveObject(source: number, tag = 0): unknown {
+    return fromBytes(withGroupErrors(() => native.groupReceive(this.#group, source, tag)));
+  }
+
+  /** What went wrong here ends the group: the other ranks' operations throw with this text. */
+  fail(text: string): void {
+    native.groupFail(this.#group, text);
+  }
+
+  /** Why the next operation would fail, as far as is known now; it does not wait. */
+  get trouble(): string | undefined {
+    return native.groupTrouble(this.#group) ?? undefined;
   }
 
   /** Leaves the group. The other ranks cannot use theirs any more; twice is not an error. */

@@ -4,6 +4,7 @@
 export { type FailureReason, ProcessGroupError } from "./errors.ts";
 export {
   type Backend,
+  defaultBackend,
   type GroupReduction,
   initializeProcessGroup,
   ProcessGroup,
@@ -16,4 +17,11 @@ export {
   type OutputLine,
   type RankResult,
 } from "./launch.ts";
+export { firstHost } from "./launchers.ts";
+export {
+  networkTraffic,
+  type PendingStatistics,
+  PendingTensor,
+  pendingStatistics,
+} from "./pending.ts";
 export { findRendezvous, type Rendezvous } from "./rendezvous.ts";

@@ -27,6 +27,15 @@ export interface LaunchOptions {
   graceMilliseconds?: number;
   /** Stops all ranks. */
   signal?: AbortSignal;
+  /**
+   * For commands: rank 0 has this process's terminal, signals are passed on and waited for however long the ranks
+   * take, and the ranks die with this process even if it is killed.
+   */
+  isCommand?: boolean;
+  /** Machines that run such a launcher each, and which of them this is. One unless told. */
+  nodes?: { readonly count: number; readonly number: number; readonly masterAddress: string };
+  /** Exit codes that are no failure. Only 0 unless told. */
+  wellCodes?: readonly number[];
 }
 
 export interface OutputLine {
@@ -77,7 +86,7 @@ interface Rank {
  * have ended well, and rejects with a LaunchError when all have ended and one has not.
  */
 export async function launch(file: string | URL, options: LaunchOptions): Promise<RankResult[]> {
-  const { processes, onLine = printLine, graceMilliseconds = 5000 } = options;
+  const { processes, onLine = printLine, graceMilliseconds = 5000, wellCodes = [0] } = options;
   if (!Number.isInteger(processes) || processes < 1)
     throw new Error(`processes: expected a whole number from 1, got ${processes}`);
   const port = options.masterPort ?? (await freePort());
@@ -85,10 +94,13 @@ export async function launch(file: string | URL, options: LaunchOptions): Promis
     startRank(file, rank, port, options),
   );
   const stopping = stopper(ranks);
-  const onSignal = (signal: NodeJS.Signals) => stopping.stopAll(signal);
+  // A command's ranks finish and save what they do; whoever cannot wait says so again, and they end.
+  const onSignal = (signal: NodeJS.Signals) =>
+    options.isCommand ? stopping.send(signal) : stopping.stopAll(signal);
   const onAbort = () => stopping.stopAll("SIGTERM");
   const onExit = () => stopping.killAll();
-  process.on("SIGINT", onSignal).on("SIGTERM", onSignal).on("exit", onExit);
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal).on("SIGHUP", onSignal);
+  process.on("exit", onExit);
   options.signal?.addEventListener("abort", onAbort);
   if (options.signal?.aborted) onAbort();
 
@@ -100,7 +112,11 @@ export async function launch(file: string | URL, options: LaunchOptions): Promis
   };
   try {
     const results = await Promise.all(
-      ranks.map((started, rank) => follow(started, rank, onLine, onEnd)),
+      ranks.map((started, rank) =>
+        follow(started, rank, onLine, (number, code) =>
+          onEnd(number, code !== null && wellCodes.includes(code)),
+        ),
+      ),
     );
     const first = firstFailure === undefined ? undefined : results[firstFailure];
     if (first) throw new LaunchError(describeFailure(first, results), first, results);
@@ -108,13 +124,15 @@ export async function launch(file: string | URL, options: LaunchOptions): Promis
   } finally {
     stopping.done();
     options.signal?.removeEventListener("abort", onAbort);
-    process.off("SIGINT", onSignal).off("SIGTERM", onSignal).off("exit", onExit);
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal).off("SIGHUP", onSignal);
+    process.off("exit", onExit);
   }
 }
 
 function startRank(file: string | URL, rank: number, port: number, options: LaunchOptions): Rank {
   const path = file instanceof URL || file.startsWith("file:") ? fileURLToPath(file) : file;
   const typescript = /\.[cm]?ts$/.test(path);
+  const { processes, isCommand = false, nodes } = options;
   const child = spawn(
     process.execPath,
     [
@@ -123,17 +141,21 @@ function startRank(file: string | URL, rank: number, port: number, options: Laun
       ...(options.arguments ?? []),
     ],
     {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio:
+        isCommand && rank === 0 ? ["ignore", "inherit", "inherit"] : ["ignore", "pipe", "pipe"],
+      // Ctrl-C goes to all that a terminal's command has started: the ranks get it once, from here.
+      detached: isCommand,
       env: {
         ...process.env,
         // The ranks share the cores: without this each would start a thread for every one.
-        OMP_NUM_THREADS: threadsPerRank(options.processes),
+        OMP_NUM_THREADS: threadsPerRank(processes),
         ...options.environment,
-        RANK: `${rank}`,
+        RANK: `${(nodes?.number ?? 0) * processes + rank}`,
         LOCAL_RANK: `${rank}`,
-        WORLD_SIZE: `${options.processes}`,
-        MASTER_ADDR: "127.0.0.1",
+        WORLD_SIZE: `${(nodes?.count ?? 1) * processes}`,
+        MASTER_ADDR: nodes?.masterAddress ?? "127.0.0.1",
         MASTER_PORT: `${port}`,
+        ...(isCommand && { OPENMANUS_LAUNCHER_KILLS: "1" }),
         // The addon asks the kernel to end the rank when this process ends, however it ends.
         OPENMANUS_LAUNCHER: `${process.pid}`,
       },
@@ -165,11 +187,12 @@ async function follow(
   started: Rank,
   rank: number,
   onLine: (line: OutputLine) => void,
-  onEnd: (rank: number, well: boolean) => void,
+  onEnd: (rank: number, exitCode: number | null) => void,
 ): Promise<RankResult> {
   const { child, lastLines } = started;
   const read = async (stream: "stdout" | "stderr") => {
-    const input = child[stream] as Readable;
+    const input = child[stream] as Readable | null;
+    if (input === null) return;
     for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       lastLines.push(text);
       if (lastLines.length > LINES_KEPT) lastLines.shift();
@@ -185,7 +208,7 @@ async function follow(
   });
   const reading = Promise.allSettled([read("stdout"), read("stderr")]);
   const [exitCode, signal] = await exit;
-  onEnd(rank, exitCode === 0);
+  onEnd(rank, exitCode);
   // A grandchild that holds the pipes open must not hold the launcher.
   await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
   return { rank, exitCode, signal, stopped: started.stopped, lastLines };
@@ -205,6 +228,7 @@ function stopper(ranks: readonly Rank[]) {
     timers.push(setTimeout(() => send("SIGKILL"), KILL_AFTER_MILLISECONDS));
   };
   return {
+    send,
     stopAll,
     stopLater: (milliseconds: number) => {
       timers.push(setTimeout(() => stopAll("SIGTERM"), milliseconds));

@@ -1,13 +1,15 @@
 /**
  * @file A rank that runs every operation of a process group and compares with plain JavaScript.
  */
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, throws } from "node:assert/strict";
 import {
   type Dtype,
   fromTypedArray,
   type GroupReduction,
   memory,
+  networkTraffic,
   type ProcessGroup,
+  pendingStatistics,
   type Tensor,
   tensor,
   tidy,
@@ -176,6 +178,70 @@ const checks: Record<string, () => void> = {
       [1.5, 1.5, 1.5],
       [1.5, 1.5, 1.5],
     ]);
+  },
+  "reduceScatter sends half of what allReduce does": () => {
+    const size = 400_000;
+    const sentBy = (body: () => void): number => {
+      group.barrier();
+      const before = networkTraffic().sent;
+      body();
+      group.barrier();
+      return networkTraffic().sent - before;
+    };
+    const bytes = 4 * size;
+    const share = (worldSize - 1) / worldSize;
+    const tolerance = 0.05 * bytes;
+    const scattered = sentBy(() => group.reduceScatter(make("float32", size)).dispose());
+    equal(Math.abs(scattered - bytes * share) < tolerance, true, `${scattered} of ${bytes}`);
+    const reducedBytes = sentBy(() => group.allReduce(make("float32", size)));
+    equal(Math.abs(reducedBytes - 2 * bytes * share) < 2 * tolerance, true, `${reducedBytes}`);
+    const gathered = sentBy(() => group.allGather(make("float32", size / worldSize)).dispose());
+    equal(Math.abs(gathered - bytes * share) < tolerance, true, `${gathered}`);
+  },
+  "operations that are only begun": () => {
+    const inputs = [3, 1_000_003, 20].map((size) => make("float32", size));
+    const gathers = inputs.map((input) => group.startAllGather(input));
+    const scatter = group.startReduceScatter(inputs[2]!, "maximum", [7, 0, 12, 1]);
+    const sum = group.startAllReduce(make("float64", 5));
+    // What blocks comes behind all that was begun.
+    expectValues(group.allReduce(make("int64", 7)), "int64", reduced("int64", "sum"));
+    equal(sum.isDone, true);
+    expectValues(sum.wait(), "float64", reduced("float64", "sum"));
+    for (const [k, gather] of gathers.entries()) {
+      const size = inputs[k]!.numel;
+      const all = gather.wait();
+      deepEqual(all.shape, [worldSize, size]);
+      const period = ranks.map((r) => (i: number) => value("float32", r, i));
+      expectValues(all.view([-1]), "float32", (i) => period[Math.floor(i / size)]!(i % size));
+    }
+    const maximum = reduced("float32", "maximum");
+    expectValues(scatter.wait(), "float32", (i) => maximum([0, 7, 7, 19][rank]! + i));
+    const wrong = group.startReduceScatter(tensor([1, 2, 3]));
+    throws(() => wrong.wait(), /give the size of each rank's part/);
+    throws(() => wrong.wait(), /waited for already/);
+    const { operations, seconds, waitedSeconds } = pendingStatistics();
+    equal(operations >= 5 && seconds > 0 && waitedSeconds >= 0, true);
+  },
+  subgroups: () => {
+    const pair = rank % 2 === 0 ? [0, 2] : [3, 1];
+    const own = group.subgroup(pair);
+    deepEqual([own.rank, own.worldSize], [pair.indexOf(rank), 2]);
+    deepEqual(own.allGather(tensor(rank)).toArray(), pair);
+    const inner = own.subgroup([own.rank]);
+    deepEqual(inner.allGather(tensor(rank)).toArray(), [rank]);
+    // Groups do not disturb each other.
+    const begun = own.startAllReduce(make("float32", 1_000_003));
+    expectValues(group.allReduce(make("float32", 11)), "float32", reduced("float32", "sum"));
+    const [a, b] = pair as [number, number];
+    expectValues(begun.wait(), "float32", (i) => value("float32", a, i) + value("float32", b, i));
+    inner.destroy();
+    own.destroy();
+    throws(() => group.subgroup([(rank + 1) % 4]), /this rank \(\d\) among them/);
+    throws(
+      () => group.subgroup(rank === 0 ? [0, 1] : [rank]),
+      /rank 0 gives \[0, 1\], rank 1 gives \[1\]/,
+    );
+    expectValues(group.allReduce(make("float32", 11)), "float32", reduced("float32", "sum"));
   },
   "send and receive": () => {
     const next = (rank + 1) % worldSize;
