@@ -4,30 +4,11 @@
  * where the package is installed.
  */
 
-import { existsSync } from "node:fs";
-import * as nodeModule from "node:module";
-import { fileURLToPath } from "node:url";
-import { resolve } from "./modules.mjs";
+import { inspect } from "node:util";
+import { isCheckout, ourFile, registerTypeScript } from "./typescript.mjs";
 
 const OLDEST_NODE = 20;
 const words = process.argv.slice(2);
-const source = new URL("../src/cli/main.ts", import.meta.url);
-const compiled = new URL("../dist/cli/main.js", import.meta.url);
-const isCheckout = existsSync(source);
-
-/** In both cases, because a world or a reward of the user's own may be TypeScript (./world.ts). */
-async function registerTypeScript() {
-  const tsx = await import("tsx/esm/api");
-  if (isCheckout) {
-    // Its paths say that "openmanus-rl" is src/ here. The variable is for the processes that we start.
-    const tsconfig = fileURLToPath(new URL("../tsconfig.json", import.meta.url));
-    process.env.TSX_TSCONFIG_PATH ??= tsconfig;
-    tsx.register({ tsconfig });
-  } else tsx.register();
-  // The hook that comes last is asked first, and sees what tsx says. Node 20 has the older way only.
-  if (nodeModule.registerHooks) nodeModule.registerHooks({ resolve });
-  else nodeModule.register("./modules.mjs", import.meta.url);
-}
 
 async function run() {
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
@@ -51,14 +32,27 @@ async function run() {
     console.error(`openmanus-rl: the npm packages are not installed. Run: ${command}`);
     return 1;
   }
-  const { main } = await import((isCheckout ? source : compiled).href);
+  const { main } = await import(ourFile("cli/main"));
   return main(words);
+}
+
+/** Milliseconds that are left to whatever still runs when a command is done. */
+const LEFTOVERS = 3000;
+
+/** A timer or a connection that a world forgot would keep the process for ever. */
+function endSoon() {
+  setTimeout(() => {
+    if (process.stdout.writableLength + process.stderr.writableLength > 0) endSoon();
+    else process.exit();
+  }, LEFTOVERS).unref();
 }
 
 try {
   process.exitCode = await run();
 } catch (error) {
   // What a user can put right is a message (src/cli/main.ts); this is our mistake and shows its stack.
-  console.error(error);
+  // What it quotes must not command the terminal.
+  console.error(inspect(error).replace(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, "\ufffd"));
   process.exitCode = 1;
 }
+endSoon();

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { buildPlace } from "./cache/folder.ts";
 import { buildAddon } from "./compile/build.ts";
 import { findCompiler, GPU_FILES } from "./compile/compiler.ts";
+import { cudaHeaders, wantsCuda } from "./libtorch/cuda.ts";
 import { findLibtorch } from "./libtorch/find.ts";
 import { COMPILER_PACKAGES, installPackages, LIBTORCH_PACKAGES } from "./machine/apt.ts";
 import { cpuFeatures, cpuKey } from "./machine/cpu.ts";
@@ -99,9 +100,12 @@ export async function setUp(options: SetupOptions = {}): Promise<Stamp> {
   const place = buildPlace(root, environment);
   if (place.note) report(place.note);
   const cpu = cpuKey(cpuFeatures());
-  const linkCuda = libtorch.cuda && GPU_FILES.some((path) => existsSync(path));
+  const linkCuda = wantsCuda(libtorch, GPU_FILES.some(existsSync), environment);
   const build = await buildAddon({
-    target: { libtorch, nodeHeaders: nodeHeaders(), sources, linkCuda },
+    target: {
+      ...{ libtorch, nodeHeaders: nodeHeaders(), sources, linkCuda },
+      cudaHeaders: linkCuda ? cudaHeaders(libtorch, environment) : [],
+    },
     compiler,
     folder: place.folder,
     cpu,

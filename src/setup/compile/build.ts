@@ -86,7 +86,15 @@ async function compileAndLink(plan: Plan, options: BuildOptions): Promise<number
     if (signal.aborted) return;
     const begun = performance.now();
     const temporary = temporaryName(object(source));
-    const args = [...compile, ...precompiled, "-c", source.argument, "-o", temporary];
+    const args = [
+      ...compile,
+      ...plan.own(source),
+      ...precompiled,
+      "-c",
+      source.argument,
+      "-o",
+      temporary,
+    ];
     const result = await run(compiler.path, args, { signal, folder: plan.folder });
     if (signal.aborted) return rmSync(temporary, { force: true });
     log.add(compiler.path, args, result.stderr);

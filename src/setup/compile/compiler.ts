@@ -47,8 +47,10 @@ export interface Target {
   readonly nodeHeaders: string;
   /** The folder whose sources are compiled, from the folder around it; includes are relative to it. */
   readonly sources: string;
-  /** Whether CUDA's libraries are linked: a CUDA build of libtorch on a machine with a GPU. */
+  /** Whether CUDA's libraries are linked (libtorch/cuda.ts). */
   readonly linkCuda: boolean;
+  /** Folders of CUDA's and NCCL's headers, for that. Default: none. */
+  readonly cudaHeaders?: readonly string[];
 }
 
 // Node-API 9 came with Node 20.3; asking for more than the running Node has would not load.
@@ -73,7 +75,6 @@ export function compileOptions(target: Target): string[] {
     `-D_GLIBCXX_USE_CXX11_ABI=${libtorch.cxx11Abi ? 1 : 0}`,
     `-DNAPI_VERSION=${NODE_API_VERSION}`,
     ...(gloo ? ["-DUSE_C10D_GLOO"] : []),
-    ...(target.linkCuda ? ["-DOPENMANUS_CUDA"] : []),
     `-I${basename(target.sources)}`,
     // As system headers, so that their warnings are not ours. /usr/include is searched anyway, and
     // naming it would break the compiler's own #include_next.
@@ -83,6 +84,12 @@ export function compileOptions(target: Target): string[] {
     // Last of all: the folder may hold another torch's headers beside Gloo's.
     ...(gloo && gloo !== "/usr/include" ? ["-idirafter", gloo] : []),
   ];
+}
+
+/** For the few files that are different with CUDA, so that builds with and without it share all other objects. */
+export function cudaOptions({ linkCuda, cudaHeaders = [] }: Target): string[] {
+  if (!linkCuda) return [];
+  return ["-DOPENMANUS_CUDA", ...cudaHeaders.flatMap((folder) => ["-idirafter", folder])];
 }
 
 export function linkOptions(target: Target): string[] {

@@ -9,7 +9,13 @@
 import { statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { hashOf, readTextIfThere } from "../support/files.ts";
-import { type Compiler, compileOptions, linkOptions, type Target } from "./compiler.ts";
+import {
+  type Compiler,
+  compileOptions,
+  cudaOptions,
+  linkOptions,
+  type Target,
+} from "./compiler.ts";
 import { listSources, type Source } from "./sources.ts";
 
 export interface Plan {
@@ -19,6 +25,8 @@ export interface Plan {
   /** Of libtorch, compiler, CPU and options: what all objects have in common. */
   readonly identity: string;
   readonly compile: readonly string[];
+  /** What a source is compiled with besides. */
+  readonly own: (source: Source) => readonly string[];
   readonly link: readonly string[];
   /** Where the compiler runs: paths in its options are relative to it. */
   readonly folder: string;
@@ -47,8 +55,10 @@ export function planBuild({ target, compiler, folder, cpu }: PlanOptions): Plan 
     ...[compiler.path, compiler.version, cpu],
     ...compileOptions({ ...target, nodeHeaders: contentsOf(target.nodeHeaders) }),
   );
+  const cuda = cudaOptions(target);
+  const own = (source: Source) => (source.asksForCuda ? cuda : []);
   const object = (source: Source) =>
-    join(folder, "objects", `${hashOf(identity, source.name, source.hash)}.o`);
+    join(folder, "objects", `${hashOf(identity, source.name, source.hash, ...own(source))}.o`);
   const objects = sources.map(object);
   const key = hashOf(...objects.map((path) => basename(path)), ...link, process.versions.modules);
   return {
@@ -56,6 +66,7 @@ export function planBuild({ target, compiler, folder, cpu }: PlanOptions): Plan 
     sourceHash: hashOf(...sources.flatMap(({ name, hash }) => [name, hash])),
     identity,
     compile: compileOptions(target),
+    own,
     link,
     folder: dirname(target.sources),
     object,

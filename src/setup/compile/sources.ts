@@ -3,7 +3,7 @@
  */
 
 import { readFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { SetupError } from "../support/errors.ts";
 import { hashOf, isFile, walk } from "../support/files.ts";
 
@@ -20,10 +20,17 @@ export interface Source {
   readonly hash: string;
   /** Whether it includes all of ATen, itself or through our headers. */
   readonly includesAten: boolean;
+  /** Whether it asks if CUDA is linked. */
+  readonly asksForCuda: boolean;
 }
 
+/** In native/, and no part of the addon: a library of its own that only tests build and load. */
+const SEPARATE = "standin";
+
 export function listSources(folder: string): Source[] {
-  const paths = walk(folder).files.filter((path) => path.endsWith(".cc"));
+  const paths = walk(folder).files.filter(
+    (path) => path.endsWith(".cc") && !relative(folder, path).startsWith(`${SEPARATE}${sep}`),
+  );
   if (paths.length === 0) {
     throw new SetupError(`No C++ sources (*.cc) in ${folder}; is the checkout complete?`);
   }
@@ -37,6 +44,7 @@ export function readSource(path: string, folder: string): Source {
     name: relative(folder, path),
     argument: join(basename(folder), relative(folder, path)),
     hash: hashOf(...texts),
+    asksForCuda: texts.some((text) => text.includes("OPENMANUS_CUDA")),
     includesAten: texts.some((text) => /^[ \t]*#[ \t]*include[ \t]*<ATen\/ATen\.h>/m.test(text)),
   };
 }

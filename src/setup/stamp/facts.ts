@@ -20,8 +20,16 @@ export interface Facts {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** These choose a Python, a torch or a compiler. */
-const VARIABLES = ["CXX", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYENV_VERSION"];
+/** These choose a Python, a torch, a compiler, or what is linked. */
+const VARIABLES = [
+  "CXX",
+  "VIRTUAL_ENV",
+  "CONDA_PREFIX",
+  "PYTHONPATH",
+  "PYENV_VERSION",
+  "OPENMANUS_CUDA",
+  "CUDA_HOME",
+];
 
 /** Taken before the work whose inputs they describe: an edit during a build must count as new. */
 export function takeFacts(

@@ -61,7 +61,6 @@ describe("buildAddon", () => {
     const variants: Partial<BuildOptions>[] = [
       { cpu: "other" },
       { compiler },
-      { target: { ...options.target, linkCuda: true } },
       { target: { ...options.target, libtorch } },
     ];
     const addons = new Set([first.addon]);
@@ -73,6 +72,19 @@ describe("buildAddon", () => {
     expect(addons.size).toBe(variants.length + 1);
     for (const variant of variants) expect((await build(variant)).compiled).toBe(0);
     expect((await build()).compiled).toBe(0);
+  });
+
+  it("compiles for CUDA only what asks for it", async () => {
+    const { build, options } = workshop({
+      "a.cc": "int a;",
+      "b.cc": "#ifdef OPENMANUS_CUDA\n#endif",
+    });
+    const plain = await build();
+    const target = { ...options.target, linkCuda: true, cudaHeaders: ["/cuda/include"] };
+    const withCuda = await build({ target });
+    expect([plain.compiled, withCuda.compiled]).toEqual([2, 1]);
+    expect(withCuda.addon).not.toBe(plain.addon);
+    expect((await build({ target: { ...target, cudaHeaders: ["/other"] } })).compiled).toBe(1);
   });
 
   it("does not keep an object of a file that was edited while it was compiled", async () => {

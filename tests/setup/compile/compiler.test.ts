@@ -2,7 +2,12 @@
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { compileOptions, findCompiler, linkOptions } from "../../../src/setup/compile/compiler.ts";
+import {
+  compileOptions,
+  cudaOptions,
+  findCompiler,
+  linkOptions,
+} from "../../../src/setup/compile/compiler.ts";
 import { firstError, warnings } from "../../../src/setup/compile/diagnosis.ts";
 import type { Libtorch } from "../../../src/setup/libtorch/libtorch.ts";
 import { runCommand } from "../../../src/setup/support/command.ts";
@@ -29,7 +34,7 @@ describe("options", () => {
     );
     expect(options.join(" ")).toContain("-isystem /t/include -isystem /n/include");
     expect(options.at(-1)).toBe("/opt/include");
-    expect(options).not.toContain("-DOPENMANUS_CUDA");
+    expect(cudaOptions(target)).toEqual([]);
   });
 
   it("leave Gloo out where it has no headers", () => {
@@ -45,7 +50,9 @@ describe("options", () => {
   it("link CUDA only on request, and no OpenMP runtime", () => {
     expect(linkOptions(target)).toContain("-Wl,-rpath,/t/lib");
     expect(linkOptions(target).join(" ")).not.toMatch(/cuda|gomp|fopenmp/);
-    expect(linkOptions({ ...target, linkCuda: true })).toContain("-ltorch_cuda");
+    const cuda = { ...target, linkCuda: true, cudaHeaders: ["/c/include"] };
+    expect(linkOptions(cuda)).toContain("-ltorch_cuda");
+    expect(cudaOptions(cuda)).toEqual(["-DOPENMANUS_CUDA", "-idirafter", "/c/include"]);
   });
 });
 

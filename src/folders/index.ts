@@ -1,0 +1,17 @@
+/**
+ * @file The door of the folders room: whose a folder is, that only one works in it, and files that are
+ * complete or not there.
+ */
+export {
+  copyDurably,
+  syncFolder,
+  temporaryName,
+  writeBytes,
+  writeDurably,
+  writeJson,
+  writeText,
+} from "./durable.ts";
+export { FolderBusyError, FolderError } from "./errors.ts";
+export { type HeldLock, isHeld, LOCK_FILE, takeLock } from "./lock.ts";
+export { makeFolder } from "./make.ts";
+export { type FolderKind, MARKER_FILE, type OwnedFolder, ownedFolder } from "./owned.ts";
