@@ -7,7 +7,7 @@ import type { Dtype } from "../torch/index.ts";
 import { ModelFileError } from "./checkpoint/errors.ts";
 import { verifyCheckpoint } from "./checkpoint/verify.ts";
 import { architectureName } from "./config/families.ts";
-import type { Family, Head, ModelConfig } from "./config/model-config.ts";
+import type { Family, Head, ModelConfig, RopeConfig } from "./config/model-config.ts";
 import { parameterCount } from "./config/parameters.ts";
 import { readModelConfig } from "./config/parse.ts";
 import { loraShapes } from "./lora/matrices.ts";
@@ -87,7 +87,7 @@ export function describeModel(folder: string): ModelDescription {
     vocabularySize: config.vocabularySize,
     tiedEmbeddings: config.tiedEmbeddings,
     context: config.maximumPositions,
-    rope: `${config.rope.kind}, base ${config.rope.theta}`,
+    rope: describeRope(config),
     slidingWindow: windows.length > 0 ? { layers: windows.length, tokens: windows[0]! } : null,
     weights,
     tokenizer,
@@ -97,6 +97,15 @@ export function describeModel(folder: string): ModelDescription {
     ),
     remarks: [...config.remarks, ...remarks],
   };
+}
+
+function describeRope({ rope, localRope, withoutRope }: ModelConfig): string {
+  const text = ({ kind, theta }: RopeConfig): string => `${kind}, base ${theta}`;
+  return (
+    text(rope) +
+    (localRope ? ` (in windows ${text(localRope)})` : "") +
+    (withoutRope.length > 0 ? ` (none in ${withoutRope.length} layers)` : "")
+  );
 }
 
 function weightBytes(folder: string, config: ModelConfig): ModelDescription["weights"] {
@@ -149,13 +158,22 @@ function describeTokenizer(
 /** Weight, gradient, two moments. */
 const TRAINED_BYTES = 16;
 
-function estimateMemory(config: ModelConfig, weights: number): MemoryEstimate {
+/** By the configuration alone; `weights` are the bytes of all, default float32. */
+export function estimateMemory(
+  config: ModelConfig,
+  weights = 4 * parameterCount(config),
+): MemoryEstimate {
   const { layers, hiddenSize, intermediateSize, headDimension, heads, keyValueHeads } = config;
   const keys = keyValueHeads * headDimension;
   const queries = heads * headDimension;
   // What backward needs of a layer: the input and its norm, q, k and v as they came and turned, what
   // the heads saw, the sum and its norm, gate, up and their product.
-  const perLayer = 4 * hiddenSize + 3 * queries + 3 * keys + 3 * intermediateSize;
+  const plain = 4 * hiddenSize + 3 * queries + 3 * keys + 3 * intermediateSize;
+  // Where what is added is normalised, that as it came; gelu keeps what comes out of it.
+  const perLayer =
+    plain +
+    (config.outputNorms ? 2 * hiddenSize : 0) +
+    (config.activation === "silu" ? 0 : intermediateSize);
   const settings = loraSettings({ rank: 16, targets: LORA_TARGETS });
   const adapter = [...loraShapes(config, settings).values()].reduce(
     (sum, [rows = 0, columns = 0]) => sum + rows * columns,

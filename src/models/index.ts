@@ -8,6 +8,7 @@ export { type VerifyOptions, verifyCheckpoint } from "./checkpoint/verify.ts";
 export { inverseFrequencies, type RotaryFrequencies } from "./config/frequencies.ts";
 export { type GenerationConfig, readGenerationConfig } from "./config/generation.ts";
 export type {
+  Activation,
   Family,
   Head,
   Llama3Rope,
@@ -28,11 +29,22 @@ export { toConfigJson } from "./config/write.ts";
 export * from "./decoder/index.ts";
 export {
   describeModel,
+  estimateMemory,
   type MemoryEstimate,
   type ModelDescription,
   type TokenizerDescription,
 } from "./describe.ts";
+export { type Fingerprints, fingerprintsOf } from "./fingerprint.ts";
 export { loadModel, type SaveModelOptions, saveModel } from "./folder.ts";
+export {
+  EXPORT_TYPES,
+  type ExportOptions,
+  type ExportReport,
+  type ExportType,
+  exportGguf,
+} from "./gguf/export.ts";
+export { type ImportOptions, importGguf } from "./gguf/import.ts";
+export * from "./hub/index.ts";
 export { type InitOptions, initModelFolder } from "./init.ts";
 export { loadLora, type SaveLoraOptions, saveLora } from "./lora/files.ts";
 export { addLora, type LoraModel } from "./lora/lora.ts";
@@ -46,7 +58,8 @@ export { type Checkpoint, openCheckpoint, type TensorInfo } from "./safetensors/
 export { type LoadOptions, openSafetensors, type SafetensorsFile } from "./safetensors/file.ts";
 export type { TensorEntry } from "./safetensors/header.ts";
 export { type ShardOptions, writeCheckpoint } from "./safetensors/shards.ts";
-export { type WriteOptions, writeSafetensors } from "./safetensors/writer.ts";
+export { type LaterTensor, type WriteOptions, writeSafetensors } from "./safetensors/writer.ts";
+export * from "./sharding/index.ts";
 export { byteChat } from "./tokenizer/bytes.ts";
 export { Chat, type ChatOptions, type Continuation } from "./tokenizer/chat.ts";
 export {

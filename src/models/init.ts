@@ -1,10 +1,10 @@
 /**
  * @file A new model folder: a tokenizer learned from text, and random weights that fit it.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Dtype, Generator } from "../torch/index.ts";
-import { ModelFileError } from "./checkpoint/errors.ts";
+import { requireNew } from "./checkpoint/folder.ts";
 import type { ModelConfig } from "./config/model-config.ts";
 import { readModelConfig } from "./config/parse.ts";
 import { startMatching } from "./decoder/matching.ts";
@@ -45,7 +45,7 @@ export function initModelFolder(folder: string, options: InitOptions): ModelConf
   } = options;
   if (options.keepExisting && existsSync(join(folder, "config.json")))
     return readModelConfig(folder);
-  requireNew(folder);
+  requireNew(folder, ", or keep it (keepExisting)");
   const trained = trainTokenizer(texts, { vocabularySize, numbers });
   const parent = dirname(resolve(folder));
   mkdirSync(parent, { recursive: true });
@@ -74,14 +74,4 @@ export function initModelFolder(folder: string, options: InitOptions): ModelConf
   } finally {
     rmSync(tokenizerFolder, { recursive: true, force: true });
   }
-}
-
-/** A new model must not take the place of a trained one. */
-function requireNew(folder: string): void {
-  const found = statSync(folder, { throwIfNoEntry: false });
-  if (found && (!found.isDirectory() || readdirSync(folder).length > 0))
-    throw new ModelFileError(
-      folder,
-      "exists already; choose another folder, remove it first, or keep it (keepExisting)",
-    );
 }

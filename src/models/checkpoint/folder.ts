@@ -1,7 +1,7 @@
 /**
  * @file Model folders and their temporary neighbours.
  */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { ModelFileError } from "./errors.ts";
 
@@ -23,4 +23,14 @@ export function requireFolder(folder: string): void {
           "rename it back"
       : "the folder does not exist",
   );
+}
+
+/** A new model must not take the place of a trained one. `orElse`: what one could also do. */
+export function requireNew(folder: string, orElse = ""): void {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found && (!found.isDirectory() || readdirSync(folder).length > 0))
+    throw new ModelFileError(
+      folder,
+      `exists already; choose another folder${orElse === "" ? " or" : ","} remove it first${orElse}`,
+    );
 }

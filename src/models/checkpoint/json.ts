@@ -1,7 +1,7 @@
 /**
  * @file JSON files of others: read strictly, with errors that name the file.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { ModelFileError, messageOf } from "./errors.ts";
 
 export type JsonObject = { readonly [key: string]: unknown };
@@ -15,10 +15,19 @@ export function readText(file: string): string {
   return decodeText(readBytes(file), file);
 }
 
+/** Bytes of a file that is read as a whole. The largest tokenizers have some 40 MB. */
+const LARGEST = 1_000_000_000;
+
 function readBytes(file: string): Buffer {
   try {
+    // Before it is opened: a pipe would be waited for, and a device has no end.
+    const found = statSync(file);
+    if (!found.isFile()) throw new ModelFileError(file, "is no file, nor a link to one");
+    if (found.size > LARGEST)
+      throw new ModelFileError(file, `has ${found.size} bytes, expected at most ${LARGEST}`);
     return readFileSync(file);
   } catch (error) {
+    if (error instanceof ModelFileError) throw error;
     const code = (error as NodeJS.ErrnoException).code;
     const reason = code === "ENOENT" ? "the file does not exist" : messageOf(error);
     throw new ModelFileError(file, reason, { cause: error });

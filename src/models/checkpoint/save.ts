@@ -4,17 +4,18 @@
  * The folder is written beside its place and then moved there, so it is complete or not there. A
  * folder that it replaces is moved aside first and removed last.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { copyDurably, makeFolder, syncFolder, writeJson, writeText } from "../../folders/index.ts";
 import type { Dtype, Tensor } from "../../torch/index.ts";
 import { GENERATION_FILE, type GenerationConfig, toGenerationJson } from "../config/generation.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import { toConfigJson } from "../config/write.ts";
 import { type ShardOptions, writeCheckpoint } from "../safetensors/shards.ts";
+import type { LaterTensor } from "../safetensors/writer.ts";
 import { TEMPLATE_FILE } from "../tokenizer/chat-template.ts";
 import { TOKENIZER_CONFIG_FILE } from "../tokenizer/files.ts";
-import { copyDurably, syncFolder, writeJson, writeText } from "./durable.ts";
-import { ModelFileError } from "./errors.ts";
+import { ModelFileError, messageOf } from "./errors.ts";
 import { neighbour } from "./folder.ts";
 import { readJsonObject } from "./json.ts";
 import { verifyCheckpoint } from "./verify.ts";
@@ -22,7 +23,7 @@ import { verifyCheckpoint } from "./verify.ts";
 export interface ModelFolder {
   config: ModelConfig;
   /** By transformers' names. Exactly those of the configuration. */
-  tensors: Iterable<readonly [string, Tensor]>;
+  tensors: Iterable<readonly [string, Tensor | LaterTensor]>;
   /** Dtype of the weights on disk. Default: each tensor's own. */
   dtype?: Dtype;
   maximumShardBytes?: number;
@@ -48,15 +49,17 @@ export function saveModelFolder(folder: string, model: ModelFolder): void {
   const partial = neighbour(target, "partial");
   recover(target);
   requireReplaceable(target, Object.keys(model.extraFiles ?? {}));
-  rmSync(partial, { recursive: true, force: true });
-  mkdirSync(partial, { recursive: true });
   try {
+    rmSync(partial, { recursive: true, force: true });
+    makeFolder(partial);
     writeContents(partial, model, target);
     syncFolder(partial);
     replaceFolder(partial, target);
   } catch (error) {
     rmSync(partial, { recursive: true, force: true });
-    throw error;
+    // No room, no permission: nothing is there now that was not there before.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    throw new ModelFileError(target, `cannot be written (${messageOf(error)})`, { cause: error });
   }
 }
 
@@ -124,10 +127,10 @@ function writeContents(partial: string, model: ModelFolder, target: string): voi
 
 /** The tensors of the configuration, in its order; a missing or wrong one is an error. */
 function requiredTensors(
-  tensors: ReadonlyMap<string, Tensor>,
+  tensors: ReadonlyMap<string, Tensor | LaterTensor>,
   config: ModelConfig,
   target: string,
-): Map<string, Tensor> {
+): Map<string, Tensor | LaterTensor> {
   const names = verifyCheckpoint(
     {
       folder: target,

@@ -3,13 +3,17 @@
  */
 import type { Dtype } from "../../torch/index.ts";
 
-export type Family = "qwen2" | "qwen3" | "llama" | "mistral";
+/** transformers' model types. */
+export type Family = "qwen2" | "qwen3" | "llama" | "mistral" | "smollm3" | "gemma3_text";
+
+/** What the feed-forward part puts its gates through; "gelu-tanh" is gelu_pytorch_tanh. */
+export type Activation = "silu" | "gelu-tanh";
 
 /** What sits on top of the decoder: next-token logits, or a few numbers per token. */
 export type Head = "causal-lm" | "token-classification";
 
 export interface ModelConfig {
-  /** qwen2 is Qwen2 and Qwen2.5; llama is Llama 2 and 3.x. */
+  /** qwen2 is Qwen2 and Qwen2.5; llama is Llama 2 and 3.x; gemma3_text is Gemma 3 without images. */
   family: Family;
   head: Head;
   /** Numbers per token of a token-classification head; 1 is a value model. 0 for a causal-lm. */
@@ -35,13 +39,26 @@ export interface ModelConfig {
   queryKeyValueBias: boolean;
   /** The o projection adds a bias. */
   outputBias: boolean;
-  /** RMSNorm over each head of q and k, before the rotary embedding (Qwen3). */
+  /** RMSNorm over each head of q and k, before the rotary embedding (Qwen3, Gemma 3). */
   queryKeyNorm: boolean;
+  activation: Activation;
+  /** Embeddings are multiplied by √hiddenSize, rounded to their dtype (Gemma 3). */
+  scaledEmbeddings: boolean;
+  /** Norms multiply by 1 + weight, in float32 (Gemma 3). */
+  normsAddOne: boolean;
+  /** What attention and the feed-forward part give is normalised before it is added (Gemma 3). */
+  outputNorms: boolean;
+  /** Scores are divided by the root of this; null: of headDimension. */
+  attentionScalar: number | null;
   /**
    * Per layer: null for full causal attention, or w: a token sees itself and the w − 1 before it.
    */
   slidingWindows: readonly (number | null)[];
   rope: RopeConfig;
+  /** Rope of the layers that see a window, where it is another (Gemma 3); null: the same. */
+  localRope: RopeConfig | null;
+  /** Layers without rotary embedding, by index (SmolLM3). */
+  withoutRope: readonly number[];
 
   bosTokenId: number | null;
   /** Any of these ends a sequence. */

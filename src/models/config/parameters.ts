@@ -44,6 +44,12 @@ function layerShapes(config: ModelConfig): [string, number[]][] {
     ...linear("mlp.down_proj", hiddenSize, intermediateSize, false),
     ["input_layernorm.weight", [hiddenSize]],
     ["post_attention_layernorm.weight", [hiddenSize]],
+    ...(config.outputNorms
+      ? ([
+          ["pre_feedforward_layernorm.weight", [hiddenSize]],
+          ["post_feedforward_layernorm.weight", [hiddenSize]],
+        ] as [string, number[]][])
+      : []),
   ];
 }
 

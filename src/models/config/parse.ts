@@ -5,10 +5,17 @@ import { join } from "node:path";
 import type { Dtype } from "../../torch/index.ts";
 import { requireFolder } from "../checkpoint/folder.ts";
 import { type JsonObject, readJsonObject } from "../checkpoint/json.ts";
-import { ARCHITECTURES, FAMILIES, type FamilyFacts } from "./families.ts";
+import {
+  ARCHITECTURES,
+  everyLayer,
+  FAMILIES,
+  type FamilyFacts,
+  familyComputation,
+  SMOLLM3_INTERVAL,
+} from "./families.ts";
 import { Fields, show } from "./fields.ts";
 import type { Family, Head, ModelConfig } from "./model-config.ts";
-import { parseRope } from "./rope.ts";
+import { parseRopes } from "./rope.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 import { parseWindows } from "./windows.ts";
 
@@ -31,7 +38,7 @@ export function parseModelConfig(json: JsonObject, file = "config.json"): ModelC
   const fields = new Fields(json, file);
   const { family, head } = parseArchitecture(fields);
   const facts = FAMILIES[family];
-  refuseUnsupported(fields);
+  refuseUnsupported(fields, facts);
   const hiddenSize = fields.integer("hidden_size");
   const layers = fields.integer("num_hidden_layers", undefined, 1, MAXIMUM_LAYERS);
   const heads = fields.integer("num_attention_heads");
@@ -39,6 +46,7 @@ export function parseModelConfig(json: JsonObject, file = "config.json"): ModelC
   const maximumPositions = fields.integer("max_position_embeddings", facts.maximumPositions);
   const attentionDropout = fields.nonNegative("attention_dropout", 0);
   const biased = facts.bias === "configured" && fields.boolean("attention_bias", false);
+  const withoutRope = parseWithoutRope(fields, facts, layers);
   return {
     family,
     head,
@@ -52,15 +60,18 @@ export function parseModelConfig(json: JsonObject, file = "config.json"): ModelC
     intermediateSize: fields.integer("intermediate_size"),
     maximumPositions,
     normEpsilon: fields.number("rms_norm_eps", 1e-6),
-    tiedEmbeddings: fields.boolean("tie_word_embeddings", false),
+    tiedEmbeddings: fields.boolean("tie_word_embeddings", facts.tiedEmbeddings),
     queryKeyValueBias: biased || facts.bias === "always",
     outputBias: biased,
     queryKeyNorm: facts.queryKeyNorm,
-    slidingWindows: parseWindows(fields, facts, layers),
-    rope: parseRope(fields, maximumPositions, headDimension),
+    ...familyComputation(facts),
+    attentionScalar: facts.gemma ? fields.number("query_pre_attn_scalar", 256) : null,
+    slidingWindows: parseWindows(fields, facts, layers, withoutRope),
+    ...parseRopes(fields, facts, maximumPositions, headDimension),
+    withoutRope,
     bosTokenId: parseTokenId(fields, "bos_token_id", facts.bosTokenId),
     eosTokenIds: parseTokenIds(fields, "eos_token_id", facts.eosTokenIds),
-    padTokenId: parseTokenId(fields, "pad_token_id", null),
+    padTokenId: parseTokenId(fields, "pad_token_id", facts.padTokenId),
     dtype: parseDtype(fields),
     initializerRange: fields.nonNegative("initializer_range", 0.02),
     attentionDropout,
@@ -88,6 +99,20 @@ function parseArchitecture(fields: Fields): { family: Family; head: Head } {
   if (type !== undefined && type !== found.family)
     return fields.fail("model_type", `is ${show(type)}, but the architecture is ${names[0]}`);
   return found;
+}
+
+/** SmolLM3: a list with 0 for each layer that has none, or every so many layers one. */
+function parseWithoutRope(fields: Fields, facts: FamilyFacts, layers: number): readonly number[] {
+  if (!facts.layersWithoutRope) return [];
+  const flags = fields.raw("no_rope_layers");
+  if (flags === undefined)
+    return everyLayer(layers, fields.integer("no_rope_layer_interval", SMOLLM3_INTERVAL));
+  if (!Array.isArray(flags) || flags.length !== layers || flags.some((i) => i !== 0 && i !== 1))
+    return fields.fail(
+      "no_rope_layers",
+      `is ${show(flags)}; expected a list of 0 (none) and 1, one for each of ${layers} layers`,
+    );
+  return flags.flatMap((has, i) => (has === 0 ? [i] : []));
 }
 
 /** transformers writes the labels' names; their number is that of the head's outputs. */

@@ -1,8 +1,15 @@
 /**
  * @file Ready-made sizes for `model init`.
  */
-import { FAMILIES } from "./families.ts";
+import {
+  everyLayer,
+  FAMILIES,
+  type FamilyFacts,
+  familyComputation,
+  SMOLLM3_INTERVAL,
+} from "./families.ts";
 import type { Family, ModelConfig } from "./model-config.ts";
+import { GEMMA_PATTERN } from "./windows.ts";
 
 interface Preset {
   description: string;
@@ -17,6 +24,9 @@ interface Preset {
   /** Deviation of new weights. Narrow models start faster with more than transformers' 0.02. */
   initializerRange: number;
 }
+
+/** What layers of Gemma 3's smallest model see, in tokens. */
+const GEMMA_WINDOW = 512;
 
 const PRESETS = {
   tiny: {
@@ -119,8 +129,12 @@ export function presetConfig(name: PresetName, options: PresetOptions = {}): Mod
     queryKeyValueBias: facts.bias === "always",
     outputBias: false,
     queryKeyNorm: facts.queryKeyNorm,
-    slidingWindows: new Array<null>(sizes.layers).fill(null),
+    ...familyComputation(facts),
+    attentionScalar: facts.gemma ? sizes.hiddenSize / sizes.heads : null,
+    slidingWindows: presetWindows(facts, sizes.layers),
     rope: { kind: "default", theta },
+    localRope: facts.localTheta === null ? null : { kind: "default", theta: facts.localTheta },
+    withoutRope: facts.layersWithoutRope ? everyLayer(sizes.layers, SMOLLM3_INTERVAL) : [],
     bosTokenId: options.bosTokenId ?? null,
     eosTokenIds: options.eosTokenIds ?? [],
     padTokenId: options.padTokenId ?? null,
@@ -128,6 +142,14 @@ export function presetConfig(name: PresetName, options: PresetOptions = {}): Mod
     attentionDropout: 0,
     remarks: [],
   };
+}
+
+/** Windows only where the family cannot be without them; the last layer sees everything. */
+function presetWindows(facts: FamilyFacts, layers: number): (number | null)[] {
+  const full = everyLayer(layers, Math.min(layers, GEMMA_PATTERN));
+  return Array.from({ length: layers }, (_, i) =>
+    facts.slidingWindow !== "pattern" || full.includes(i) ? null : GEMMA_WINDOW,
+  );
 }
 
 /** The same model with a scalar per token instead of logits: a value model. */

@@ -2,8 +2,10 @@
  * @file The rotary embedding's part of config.json: `rope_theta` with `rope_scaling`, or the newer
  * `rope_parameters` with everything in it.
  */
+import type { FamilyFacts } from "./families.ts";
 import { type Fields, show } from "./fields.ts";
-import type { RopeConfig } from "./model-config.ts";
+import type { ModelConfig, RopeConfig } from "./model-config.ts";
+import { FULL, SLIDING } from "./windows.ts";
 
 /** Keys that each kind may have besides those common to all. */
 const KEYS: Readonly<Record<RopeConfig["kind"], readonly string[]>> = {
@@ -23,19 +25,42 @@ const KEYS: Readonly<Record<RopeConfig["kind"], readonly string[]>> = {
   ],
 };
 const COMMON = ["rope_type", "type", "rope_theta", "partial_rotary_factor"];
-const DEFAULT_THETA = 10_000;
 
 /** Reads either spelling; an unknown kind or key is an error that names it. */
-export function parseRope(
+export function parseRopes(
   config: Fields,
+  facts: FamilyFacts,
+  maximumPositions: number,
+  headDimension: number,
+): Pick<ModelConfig, "rope" | "localRope"> {
+  const parse = (scaling: Fields | undefined, theta: number): RopeConfig =>
+    parseRope(config, scaling, theta, maximumPositions, headDimension);
+  requireFullRotation(config);
+  // transformers lets rope_scaling win where both are there, unless it is empty.
+  const given = config.object("rope_scaling");
+  const older = given && given.keys().length > 0 ? given : undefined;
+  const newer = config.object("rope_parameters");
+  const theta = config.number("rope_theta", facts.theta);
+  if (facts.localTheta === null) return { rope: parse(older ?? newer, theta), localRope: null };
+  // Gemma 3: rope_scaling is of the layers that see everything; the newer spelling says both.
+  const unknown = newer?.keys().find((key) => key !== FULL && key !== SLIDING);
+  if (unknown !== undefined)
+    newer!.fail(unknown, `is not supported; expected ${FULL} and ${SLIDING}`);
+  const full = newer?.object(FULL);
+  const localTheta = config.number("rope_local_base_freq", facts.localTheta);
+  return {
+    rope: parse(older ?? full, full?.number("rope_theta", theta) ?? theta),
+    localRope: parse(newer?.object(SLIDING), localTheta),
+  };
+}
+
+function parseRope(
+  config: Fields,
+  scaling: Fields | undefined,
+  outer: number,
   maximumPositions: number,
   headDimension: number,
 ): RopeConfig {
-  // transformers lets rope_scaling win where both are there, unless it is empty.
-  const older = config.object("rope_scaling");
-  const scaling = older && older.keys().length > 0 ? older : config.object("rope_parameters");
-  requireFullRotation(config);
-  const outer = config.number("rope_theta", DEFAULT_THETA);
   if (scaling === undefined) return { kind: "default", theta: outer };
   requireFullRotation(scaling);
   const kind = kindOf(scaling);

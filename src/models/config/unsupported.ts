@@ -5,11 +5,12 @@
  * (generation defaults, training notes) cannot change their results and is not looked at. The keys
  * here either are read by those classes, or are the mark of another model under a borrowed name.
  */
+import { ACTIVATIONS, type FamilyFacts } from "./families.ts";
 import { type Fields, show } from "./fields.ts";
 
 interface Rule {
   key: string;
-  allowed: (value: unknown) => boolean;
+  allowed: (value: unknown, facts: FamilyFacts) => boolean;
   why: string;
 }
 
@@ -18,16 +19,11 @@ const empty = (value: unknown): boolean =>
   off(value) || (typeof value === "object" && Object.keys(value as object).length === 0);
 
 const RULES: readonly Rule[] = [
-  {
-    key: "hidden_act",
-    allowed: (value) => value === "silu",
-    why: "only the activation silu is supported",
-  },
-  {
-    key: "hidden_activation",
-    allowed: (value) => value === "silu",
-    why: "only the activation silu is supported",
-  },
+  ...["hidden_act", "hidden_activation"].map((key) => ({
+    key,
+    allowed: (value: unknown, { activation }: FamilyFacts) => value === ACTIVATIONS[activation],
+    why: "only the family's own activation (silu; of Gemma 3 gelu_pytorch_tanh) is supported",
+  })),
   {
     key: "quantization_config",
     allowed: empty,
@@ -52,11 +48,16 @@ const RULES: readonly Rule[] = [
     allowed: off,
     why: "logit soft-capping is not supported",
   })),
-  ...["query_pre_attn_scalar", "attention_multiplier", "residual_multiplier"]
+  {
+    key: "query_pre_attn_scalar",
+    allowed: (_, { gemma }) => gemma,
+    why: "scaled attention is supported for Gemma 3 only",
+  },
+  ...["attention_multiplier", "residual_multiplier"]
     .concat(["embedding_multiplier", "logits_scaling", "logit_scale"])
     .map((key) => ({
       key,
-      allowed: (value: unknown) => value === 1 && key !== "query_pre_attn_scalar",
+      allowed: (value: unknown) => value === 1,
       why: "scaled attention, residuals or logits are not supported",
     })),
   ...["num_experts", "num_local_experts", "n_routed_experts"].map((key) => ({
@@ -66,8 +67,13 @@ const RULES: readonly Rule[] = [
   })),
   {
     key: "no_rope_layers",
-    allowed: empty,
-    why: "layers without rotary positions are not supported",
+    allowed: (value, { layersWithoutRope }) => layersWithoutRope || empty(value),
+    why: "layers without rotary positions are supported for SmolLM3 only",
+  },
+  {
+    key: "use_bidirectional_attention",
+    allowed: off,
+    why: "attention to later tokens is not supported",
   },
   { key: "kv_lora_rank", allowed: off, why: "latent attention is not supported" },
   { key: "attention_sink", allowed: off, why: "attention sinks are not supported" },
@@ -75,9 +81,10 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Throws an error that names the first key with an unsupported value. */
-export function refuseUnsupported(config: Fields): void {
+export function refuseUnsupported(config: Fields, facts: FamilyFacts): void {
   for (const { key, allowed, why } of RULES) {
     const value = config.raw(key);
-    if (value !== undefined && !allowed(value)) config.fail(key, `is ${show(value)}: ${why}`);
+    if (value !== undefined && !allowed(value, facts))
+      config.fail(key, `is ${show(value)}: ${why}`);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * @file A ModelConfig as the config.json that transformers, vLLM and llama.cpp's converter read.
  */
-import { architectureName, FAMILIES } from "./families.ts";
+import { ACTIVATIONS, architectureName, FAMILIES } from "./families.ts";
 import type { ModelConfig, RopeConfig } from "./model-config.ts";
 import { FULL, SLIDING } from "./windows.ts";
 
@@ -10,8 +10,7 @@ import { FULL, SLIDING } from "./windows.ts";
  * and `rope_parameters`), because readers of either age ignore the other one.
  */
 export function toConfigJson(config: ModelConfig): Record<string, unknown> {
-  const { theta, ...scaling } = ropeJson(config.rope);
-  const plain = config.rope.kind === "default";
+  const facts = FAMILIES[config.family];
   return {
     architectures: [architectureName(config.family, config.head)],
     model_type: config.family,
@@ -22,16 +21,24 @@ export function toConfigJson(config: ModelConfig): Record<string, unknown> {
     num_attention_heads: config.heads,
     num_key_value_heads: config.keyValueHeads,
     head_dim: config.headDimension,
-    hidden_act: "silu",
+    [facts.gemma ? "hidden_activation" : "hidden_act"]: ACTIVATIONS[config.activation],
     max_position_embeddings: config.maximumPositions,
     rms_norm_eps: config.normEpsilon,
     tie_word_embeddings: config.tiedEmbeddings,
-    ...(FAMILIES[config.family].bias === "configured" && { attention_bias: config.outputBias }),
-    ...(config.family === "llama" && { mlp_bias: false }),
+    ...(facts.bias === "configured" && { attention_bias: config.outputBias }),
+    ...(["llama", "smollm3"].includes(config.family) && { mlp_bias: false }),
+    ...(facts.gemma && {
+      query_pre_attn_scalar: config.attentionScalar,
+      final_logit_softcapping: null,
+      attn_logit_softcapping: null,
+    }),
+    ...(facts.layersWithoutRope && {
+      no_rope_layers: Array.from({ length: config.layers }, (_, i) =>
+        config.withoutRope.includes(i) ? 0 : 1,
+      ),
+    }),
     ...windowsJson(config),
-    rope_theta: theta,
-    rope_scaling: plain ? null : scaling,
-    rope_parameters: { rope_theta: theta, ...scaling },
+    ...ropesJson(config),
     attention_dropout: config.attentionDropout,
     initializer_range: config.initializerRange,
     bos_token_id: config.bosTokenId,
@@ -46,6 +53,21 @@ export function toConfigJson(config: ModelConfig): Record<string, unknown> {
 /** One id as a number, several as a list, none as null. */
 export function tokenIdsJson(ids: readonly number[]): number | readonly number[] | null {
   return ids.length > 1 ? ids : (ids[0] ?? null);
+}
+
+function ropesJson({ rope, localRope }: ModelConfig): object {
+  const { theta, ...scaling } = ropeJson(rope);
+  const [own, local] = [rope, localRope].map((each) => {
+    if (each === null) return null;
+    const { theta: rope_theta, ...rest } = ropeJson(each);
+    return { rope_theta, ...rest };
+  });
+  return {
+    rope_theta: theta,
+    rope_scaling: rope.kind === "default" ? null : scaling,
+    ...(localRope && { rope_local_base_freq: localRope.theta }),
+    rope_parameters: local ? { [FULL]: own, [SLIDING]: local } : own,
+  };
 }
 
 function ropeJson(rope: RopeConfig): { theta: number; rope_type: string } {
@@ -92,9 +114,9 @@ function windowsJson({ family, slidingWindows: windows, layers }: ModelConfig): 
   if (slidingWindow === "all") return { sliding_window: window };
   const first = windows.findIndex((size) => size !== null);
   return {
-    use_sliding_window: window !== null,
+    ...(slidingWindow !== "pattern" && { use_sliding_window: window !== null }),
     sliding_window: window,
-    max_window_layers: first < 0 ? layers : first,
+    ...(slidingWindow === "switched" && { max_window_layers: first < 0 ? layers : first }),
     layer_types: windows.map((size) => (size === null ? FULL : SLIDING)),
   };
 }

@@ -4,7 +4,8 @@
  *   x ← x + o(attention(rotary(norm(q, k)), v))      of norm(x)
  *   x ← x + down(silu(gate) · up)                    of norm(x)
  *
- * One implementation for all families; their differences are in the configuration.
+ * One implementation for all families; their differences are in the configuration (Gemma 3's in
+ * norms.ts and its gates, below).
  */
 import {
   attention,
@@ -12,15 +13,16 @@ import {
   feedForward as feedForwardBlock,
   type Generator,
   linear,
-  rmsNorm,
   rotary,
   swigluJoined,
   type Tensor,
+  tensor,
   tidy,
 } from "../../torch/index.ts";
 import type { Model } from "./model.ts";
+import { normalised, normsOfLayer } from "./norms.ts";
 import type { PackedSequences } from "./packed.ts";
-import { packedAngles, type RotaryAngles } from "./rotary-table.ts";
+import { packedAngles, type RotaryAngles, ropeOfLayer } from "./rotary-table.ts";
 
 export interface ForwardOptions {
   /**
@@ -51,23 +53,58 @@ export function hiddenStates(
     );
   return tidy(() => {
     const { cos, sin } = packedAngles(config, batch, model.device);
-    const step = layersPerSegment || config.layers;
+    // Sharded layers come and go one by one, and so are segments of their own.
+    const { units } = model;
+    const step = units ? 1 : layersPerSegment || config.layers;
     const generators = dropout ? [dropout] : [];
-    // The output layer's gradient is dense, and as large as the vocabulary: one such is enough.
-    const sparseGradient = config.tiedEmbeddings && config.head === "causal-lm";
-    let x = parameters.get("model.embed_tokens.weight")!.embedding(batch.ids, { sparseGradient });
+    // The output layer's gradient is dense, and as large as the vocabulary: one such is enough. Not every device
+    // has sparse ones, and a device would be waited for to count them.
+    const sparseGradient =
+      config.tiedEmbeddings && config.head === "causal-lm" && model.device === "cpu";
+    let x = embedded(model, batch.ids, { sparseGradient });
     for (let first = 0; first < config.layers; first += step) {
-      const segment = (input: Tensor, cos: Tensor, sin: Tensor, lengths: Tensor): Tensor =>
-        layersFrom(model, first, step, input, { cos, sin }, lengths, dropout);
+      const segment = (...[input, cos, sin, ...runs]: Tensor[]): Tensor =>
+        layersFrom(model, first, step, input!, { cos: cos!, sin: sin! }, runs, dropout);
       // All are inputs, not only x: a checkpoint keeps its inputs until it computes again.
-      const inputs = [x, cos, sin, batch.cumulativeLengths] as const;
-      const y = layersPerSegment ? checkpoint(segment, inputs, { generators }) : segment(...inputs);
+      const { cumulativeLengths, parents } = batch;
+      const inputs = [x, cos, sin, cumulativeLengths, ...(parents ? [parents] : [])];
+      const hold = units?.hold(first);
+      const y =
+        units || layersPerSegment
+          ? checkpoint(segment, inputs, { generators, ...(hold && { hold }) })
+          : segment(...inputs);
       x.dispose();
       x = y;
     }
-    return rmsNorm(x, parameters.get("model.norm.weight")!, config.normEpsilon);
+    return normalised(config, x, parameters.get("model.norm.weight")!);
   });
 }
+
+/** The tokens' embeddings [tokens, hiddenSize], as the first layer gets them. */
+export function embedded(
+  { config, parameters }: Model,
+  ids: Tensor,
+  options: { sparseGradient?: boolean } = {},
+): Tensor {
+  const weight = parameters.get("model.embed_tokens.weight")!;
+  if (!config.scaledEmbeddings) return weight.embedding(ids, options);
+  return tidy(() => weight.embedding(ids, options).mul(embeddingScale({ config, parameters })));
+}
+
+/** What embeddings are multiplied by: rounded to their dtype before the product, as transformers does. */
+export function embeddingScale({
+  config,
+  parameters,
+}: Pick<Model, "config" | "parameters">): number {
+  if (!config.scaledEmbeddings) return 1;
+  const { dtype } = parameters.get("model.embed_tokens.weight")!;
+  return tidy(() =>
+    tensor(Math.sqrt(config.hiddenSize), { dtype: "float32" }).to(dtype).to("float64").item(),
+  );
+}
+
+/** Which tokens see which: where runs of them begin and, if some go on from others, from which. */
+type RunTensors = readonly Tensor[];
 
 /** Some layers, one after the other. What is between them lives on only in autograd's graph. */
 function layersFrom(
@@ -76,12 +113,12 @@ function layersFrom(
   count: number,
   input: Tensor,
   angles: RotaryAngles,
-  cumulativeLengths: Tensor,
+  runs: RunTensors,
   dropout: Generator | null,
 ): Tensor {
   let x = input;
   for (let i = first; i < Math.min(first + count, model.config.layers); i++) {
-    const y = tidy(() => decoderLayer(model, i, x, angles, cumulativeLengths, dropout));
+    const y = tidy(() => decoderLayer(model, i, x, angles, runs, dropout));
     if (x !== input) x.dispose();
     x = y;
   }
@@ -94,12 +131,18 @@ function decoderLayer(
   index: number,
   x: Tensor,
   angles: RotaryAngles,
-  cumulativeLengths: Tensor,
+  runs: RunTensors,
   dropout: Generator | null,
 ): Tensor {
   const { queries, keys, values } = project(model, index, x, angles, dropout);
-  const window = model.config.slidingWindows[index];
-  const seen = attention(queries, keys, values, cumulativeLengths, window ? { window } : {});
+  const { slidingWindows, attentionScalar: scalar } = model.config;
+  const window = slidingWindows[index];
+  const [cumulativeLengths, parents] = runs;
+  const seen = attention(queries, keys, values, cumulativeLengths!, {
+    ...(window && { window }),
+    ...(scalar && { scale: 1 / Math.sqrt(scalar) }),
+    ...(parents && { parents }),
+  });
   const y = attentionOutput(model, index, x, seen, dropout);
   return feedForward(model, index, y, dropout);
 }
@@ -125,13 +168,16 @@ export function project(
   model: Model,
   index: number,
   x: Tensor,
-  { cos, sin }: RotaryAngles,
+  angles: RotaryAngles,
   dropout: Generator | null = null,
 ): { queries: Tensor; keys: Tensor; values: Tensor } {
   const { config } = model;
-  const { heads, keyValueHeads, headDimension, normEpsilon } = config;
+  const { heads, keyValueHeads, headDimension } = config;
   const weight = (name: string) => model.layer(index, name);
-  const normed = rmsNorm(x, weight("input_layernorm.weight")!, normEpsilon);
+  const rope = ropeOfLayer(config, index);
+  const turned = (part: Tensor): Tensor =>
+    rope === null ? part : rotary(part, angles.cos.select(0, rope), angles.sin.select(0, rope));
+  const normed = normalised(config, x, weight("input_layernorm.weight")!);
   const joined = through(model, index, "self_attn.qkv_proj", normed, dropout).view([
     -1,
     heads + 2 * keyValueHeads,
@@ -140,13 +186,13 @@ export function project(
   if (!config.queryKeyNorm) {
     // q and k turn together.
     const [turning, values] = joined.split([heads + keyValueHeads, keyValueHeads], 1);
-    const [queries, keys] = rotary(turning!, cos, sin).split([heads, keyValueHeads], 1);
+    const [queries, keys] = turned(turning!).split([heads, keyValueHeads], 1);
     return { queries: queries!, keys: keys!, values: values! };
   }
   const [queries, keys, values] = joined.split([heads, keyValueHeads, keyValueHeads], 1);
-  const turned = (part: Tensor, norm: string) =>
-    rotary(rmsNorm(part, weight(`self_attn.${norm}.weight`)!, normEpsilon), cos, sin);
-  return { queries: turned(queries!, "q_norm"), keys: turned(keys!, "k_norm"), values: values! };
+  const ready = (part: Tensor, norm: string): Tensor =>
+    turned(normalised(config, part, weight(`self_attn.${norm}.weight`)!));
+  return { queries: ready(queries!, "q_norm"), keys: ready(keys!, "k_norm"), values: values! };
 }
 
 /** x + o of what the heads saw [tokens, heads, size]. */
@@ -159,24 +205,48 @@ export function attentionOutput(
 ): Tensor {
   const { heads, headDimension } = model.config;
   const joined = seen.reshape([-1, heads * headDimension]);
-  return through(model, index, "self_attn.o_proj", joined, dropout, x);
+  return added(model, index, "self_attn.o_proj", joined, x, dropout);
 }
 
-/** x + down(silu(gate) · up) of norm(x). */
+/** x + what a matrix makes of `inner`, normalised first where the family does. */
+function added(
+  model: Model,
+  index: number,
+  matrix: "self_attn.o_proj" | "mlp.down_proj",
+  inner: Tensor,
+  x: Tensor,
+  dropout: Generator | null,
+): Tensor {
+  const norms = normsOfLayer(model, index);
+  const norm = matrix === "mlp.down_proj" ? norms.afterFeedForward : norms.afterAttention;
+  if (!norm) return through(model, index, matrix, inner, dropout, x);
+  return x.add(normalised(model.config, through(model, index, matrix, inner, dropout), norm));
+}
+
+/** x + down(silu(gate) · up) of norm(x), or with another activation. */
 export function feedForward(
   model: Model,
   index: number,
   x: Tensor,
   dropout: Generator | null = null,
 ): Tensor {
-  const epsilon = model.config.normEpsilon;
+  const { config } = model;
   const weight = (name: string) => model.layer(index, name);
-  const norm = weight("post_attention_layernorm.weight")!;
-  if (!model.adapter && !weight("mlp.gate_up_proj.bias") && !weight("mlp.down_proj.bias")) {
+  const norm = normsOfLayer(model, index).beforeFeedForward;
+  const isPlain = config.activation === "silu" && !config.normsAddOne && !config.outputNorms;
+  const isBiased = weight("mlp.gate_up_proj.bias") || weight("mlp.down_proj.bias");
+  if (isPlain && !model.adapter && !isBiased) {
     const [gateUp, down] = [weight("mlp.gate_up_proj.weight")!, weight("mlp.down_proj.weight")!];
-    return feedForwardBlock(x, { norm, gateUp, down }, epsilon);
+    return feedForwardBlock(x, { norm, gateUp, down }, config.normEpsilon);
   }
-  const normed = rmsNorm(x, norm, epsilon);
+  const normed = normalised(config, x, norm);
   const gateUp = through(model, index, "mlp.gate_up_proj", normed, dropout);
-  return through(model, index, "mlp.down_proj", swigluJoined(gateUp), dropout, x);
+  const gated = config.activation === "silu" ? swigluJoined(gateUp) : gegluJoined(gateUp);
+  return added(model, index, "mlp.down_proj", gated, x, dropout);
+}
+
+/** gelu(gate) · up by its tanh, of one tensor whose last dimension is gate and up. */
+function gegluJoined(gateUp: Tensor): Tensor {
+  const [gate, up] = gateUp.chunk(2, -1);
+  return gate!.gelu("tanh").mul(up!);
 }

@@ -3,6 +3,8 @@
  */
 export {
   attentionOutput,
+  embedded,
+  embeddingScale,
   type ForwardOptions,
   feedForward,
   hiddenStates,
@@ -17,7 +19,18 @@ export {
   modelOf,
   type NewHead,
   newModel,
+  type WeightUnits,
+  weightDtype,
 } from "./model.ts";
+export { type LayerNorms, normalised, normsOfLayer } from "./norms.ts";
 export { logits, type TokenOptions, type TokenOutputs, tokenOutputs, values } from "./outputs.ts";
-export { byTokenBudget, type PackedSequences, packSequences } from "./packed.ts";
-export { packedAngles, type RotaryAngles, rotaryAngles } from "./rotary-table.ts";
+export { type PackedSequences, type PackOptions, packSequences } from "./packed.ts";
+export type { Sequence } from "./prefix-trees.ts";
+export {
+  hasDynamicRope,
+  packedAngles,
+  type RotaryAngles,
+  ropeOfLayer,
+  rotaryAngles,
+} from "./rotary-table.ts";
+export { byTokenBudget, familiesByTokenBudget } from "./token-budget.ts";

@@ -8,6 +8,7 @@ import {
   dispose,
   empty,
   type Generator,
+  type Hold,
   keep,
   noGrad,
   ones,
@@ -29,6 +30,8 @@ export interface Adapter {
    * it with what the adapter adds. Dropout is drawn from the generator; without one nothing drops.
    */
   add(layer: number, matrix: string, x: Tensor, product: Tensor, dropout: Generator | null): Tensor;
+  /** Whether it is part of the weights at the moment, so that there is nothing to add. */
+  readonly merged?: boolean;
 }
 
 export interface Model {
@@ -40,6 +43,13 @@ export interface Model {
   /** What is added to the layers' matrix products; null for nothing. */
   adapter: Adapter | null;
   readonly device: Device;
+  /** Where weights lie in shards over several processes: what fetches them. `parameters` has what is here. */
+  readonly units?: WeightUnits | undefined;
+  /**
+   * Of a model on a device whose weights are on the host between their uses: brings them, and gives a function that
+   * lets them go. `changes`: they are written meanwhile, and what they became is kept.
+   */
+  readonly fetch?: ((options?: { changes?: boolean }) => () => void) | undefined;
   /** A tensor of one layer, or null where this family has none: layer(0, "self_attn.qkv_proj.bias"). */
   layer(index: number, name: string): Tensor | null;
   /** The matrix of the output layer [vocabulary, hiddenSize]. */
@@ -47,6 +57,26 @@ export interface Model {
   /** The weights that the model computes with, by transformers' names; views where possible. */
   weights(): Map<string, Tensor>;
   dispose(): void;
+}
+
+/** Weights that come and go, unit by unit (sharding/units.ts). All ranks go through the same passes. */
+export interface WeightUnits {
+  /** The dtype that weights have where they are computed with. */
+  readonly dtype: Dtype;
+  /**
+   * Runs one pass: at most one forward and, if it records, its backward. Whatever the body leaves out is
+   * made up for afterwards, so that the other ranks, which do it, find this one.
+   */
+  pass<Result>(records: boolean, body: () => Result): Result;
+  /** Fetches a layer for its segment, and lets it go. */
+  hold(layer: number): Hold;
+  /** The most passes that any rank has. */
+  most(passes: number): number;
+}
+
+/** The dtype of a model's weights. */
+export function weightDtype({ parameters, units }: Pick<Model, "parameters" | "units">): Dtype {
+  return units?.dtype ?? parameters.get("model.norm.weight")!.dtype;
 }
 
 /** A model over tensors that are already there; they become parameters that record gradients. */
@@ -76,7 +106,7 @@ export function modelOf(config: ModelConfig, tensors: Parameters, device: Device
   };
 }
 
-/** A new model: normal weights, zero biases, ones for norms, as transformers initialises. */
+/** A new model: normal weights, zero biases, norms that multiply by one, as transformers initialises. */
 export function newModel(config: ModelConfig, generator: Generator): Model {
   const tensors = new Map<string, Tensor>();
   for (const { name, shape } of layoutOf(config))
@@ -84,7 +114,7 @@ export function newModel(config: ModelConfig, generator: Generator): Model {
       name,
       keep(
         tidy(() => {
-          if (name.endsWith("norm.weight")) return ones(shape);
+          if (name.endsWith("norm.weight")) return config.normsAddOne ? zeros(shape) : ones(shape);
           if (name.endsWith(".bias")) return zeros(shape);
           return randn(shape, generator).mul_(config.initializerRange);
         }),

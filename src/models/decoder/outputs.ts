@@ -2,6 +2,7 @@
  * @file What a forward pass is for: log-probabilities and entropies of given tokens, logits, values.
  */
 import { type Tensor, tidy, tokenLogprob } from "../../torch/index.ts";
+import { constrainedLogprob } from "./constrained.ts";
 import { type ForwardOptions, hiddenStates } from "./forward.ts";
 import type { Model } from "./model.ts";
 import type { PackedSequences } from "./packed.ts";
@@ -18,11 +19,13 @@ export interface TokenOptions extends ForwardOptions {
   temperature?: number;
   /** Default true. */
   entropy?: boolean;
+  /** By selected token: the ids that could come there, the target among them. Others: all could. */
+  allowed?: ReadonlyMap<number, readonly number[]>;
 }
 
 /**
  * The log-probability of `targets[i]` after token `places[i]` of the packed batch (both int64
- * [selected]). The whole [tokens, vocabulary] never exists.
+ * [selected]), among those that are allowed there. The whole [tokens, vocabulary] never exists.
  */
 export function tokenOutputs(
   model: Model,
@@ -33,10 +36,11 @@ export function tokenOutputs(
 ): TokenOutputs {
   return tidy(() => {
     const hidden = hiddenStates(model, batch, options).indexSelect(0, places);
-    const { logprob, entropy } = tokenLogprob(hidden, model.output, targets, {
-      temperature: options.temperature ?? 1,
-      entropy: options.entropy ?? true,
-    });
+    const { allowed, temperature = 1, entropy: wantsEntropy = true } = options;
+    const how = { temperature, entropy: wantsEntropy };
+    const { logprob, entropy } = allowed?.size
+      ? constrainedLogprob(hidden, model.output, targets, allowed, how)
+      : tokenLogprob(hidden, model.output, targets, how);
     return { logprobs: logprob, entropies: entropy };
   });
 }

@@ -5,6 +5,7 @@ import { ModelFileError } from "../checkpoint/errors.ts";
 import { type JsonObject, readJsonObject } from "../checkpoint/json.ts";
 import { Fields, show } from "../config/fields.ts";
 import type { Head } from "../config/model-config.ts";
+import { hubNameIn, isCommit } from "../hub/name.ts";
 import { LORA_TARGETS, type LoraSettings, type LoraTarget, loraSettings } from "./options.ts";
 
 export const ADAPTER_CONFIG_FILE = "adapter_config.json";
@@ -84,11 +85,14 @@ export function toAdapterJson(
   head: Head,
   baseModel: string | null,
 ): Record<string, unknown> {
+  // PEFT asks the Hub for the name, and takes the commit from a field of its own.
+  const onHub = hubNameIn(baseModel ?? "");
+  const isPinned = onHub?.revision !== undefined && isCommit(onHub.revision);
   return {
     peft_type: "LORA",
     task_type: head === "causal-lm" ? "CAUSAL_LM" : "TOKEN_CLS",
-    base_model_name_or_path: baseModel,
-    revision: null,
+    base_model_name_or_path: isPinned ? onHub.name : baseModel,
+    revision: isPinned ? onHub.revision : null,
     inference_mode: true,
     r: settings.rank,
     lora_alpha: settings.alpha,

@@ -3,8 +3,8 @@
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { writeJson } from "../../folders/index.ts";
 import { type Dtype, dispose, keep, noGrad, type Tensor, tidy } from "../../torch/index.ts";
-import { writeJson } from "../checkpoint/durable.ts";
 import { ModelFileError } from "../checkpoint/errors.ts";
 import { requireFolder } from "../checkpoint/folder.ts";
 import type { Model } from "../decoder/model.ts";
@@ -20,7 +20,7 @@ export const ADAPTER_FILE = "adapter_model.safetensors";
 const PREFIX = "base_model.model.";
 
 export interface SaveLoraOptions {
-  /** Where the base is, for readers who look for it: a folder or a name on the hub. */
+  /** Where the base is, for readers who look for it: a folder, or a name on the Hub (`org/name@COMMIT`). */
   baseModel?: string;
   /** Dtype on disk. Default: the adapter's own. */
   dtype?: Dtype;

@@ -21,7 +21,7 @@ import {
   zeros,
 } from "../../torch/index.ts";
 import { separate } from "../decoder/layout.ts";
-import type { Adapter, Model } from "../decoder/model.ts";
+import { type Adapter, type Model, weightDtype } from "../decoder/model.ts";
 import { type LoraPart, loraParts, newLoraMatrices } from "./matrices.ts";
 import { type LoraOptions, type LoraSettings, loraScale, loraSettings } from "./options.ts";
 
@@ -38,6 +38,8 @@ export interface LoraModel extends Model {
    */
   merge(options?: { copy?: boolean }): void;
   unmerge(): void;
+  /** Adds the adapter's part to copies of the base's weights, by transformers' names; others stay. */
+  addTo(weights: ReadonlyMap<string, Tensor>): void;
   /** Frees the adapter and the base. */
   dispose(): void;
 }
@@ -59,8 +61,7 @@ export function requirePlain(base: Model): void {
 
 /** Short floats could not take small updates: the adapter is in float32 then, as PEFT's. */
 export function loraDtype(base: Model): Dtype {
-  const own = base.parameters.get("model.norm.weight")!.dtype;
-  return own === "float64" ? "float64" : "float32";
+  return weightDtype(base) === "float64" ? "float64" : "float32";
 }
 
 /** A model with an adapter of given matrices, which become parameters. */
@@ -94,6 +95,9 @@ export function withLora(
   }
 
   const adapter: Adapter = {
+    get merged() {
+      return merged;
+    },
     add(layer, matrix, x, product, draws) {
       if (merged) {
         // Otherwise a training step would silently train nothing.
@@ -143,6 +147,8 @@ export function withLora(
     trainable,
     adapter,
     device: base.device,
+    units: base.units,
+    fetch: base.fetch,
     layer: base.layer,
     get output() {
       return base.output;
@@ -187,6 +193,14 @@ export function withLora(
       before = null;
       merged = false;
       base.adapter = null;
+    },
+    addTo(weights) {
+      noGrad(() => {
+        for (const name of adapted) {
+          const weight = weights.get(`${name}.weight`);
+          if (weight) tidy(() => weight.copy_(shifted(name, weight, 1)));
+        }
+      });
     },
     dispose() {
       dispose(matrices);

@@ -62,6 +62,17 @@ export function loraShapes(
   return shapes;
 }
 
+/** Throws for a rank that is larger than any rank that a product of the matrices could have. */
+function requireRank(config: ModelConfig, { targets, rank }: LoraSettings): void {
+  const parts = [...loraParts(config, targets).values()].flat().filter(({ adapted }) => adapted);
+  const most = Math.max(...parts.map(({ rows, columns }) => Math.min(rows, columns)));
+  if (rank > most)
+    throw new RangeError(
+      `LoRA: the rank is ${rank}, expected at most ${most}: the matrices of this model have no more rows or ` +
+        "columns, and an adapter of that size would be larger than they are. 8 to 64 are usual",
+    );
+}
+
 /** New small matrices as PEFT makes them: A uniform within ± 1 / √in, B zeros. */
 export function newLoraMatrices(
   config: ModelConfig,
@@ -69,6 +80,7 @@ export function newLoraMatrices(
   generator: Generator,
   { dtype, device }: { dtype: Dtype; device: Device },
 ): Map<string, Tensor> {
+  requireRank(config, settings);
   const matrices = new Map<string, Tensor>();
   for (const [name, shape] of loraShapes(config, settings)) {
     const bound = 1 / Math.sqrt(shape[1]!);

@@ -29,6 +29,8 @@ export interface Checkpoint {
   info(name: string): TensorInfo;
   /** Inside `tidy` the tensor belongs to the scope, as any other. */
   load(name: string, options?: LoadOptions): Tensor;
+  /** Some of a tensor's numbers, [count]; see SafetensorsFile. */
+  loadRange(name: string, start: number, count: number, options?: { dtype?: Dtype }): Tensor;
   close(): void;
 }
 
@@ -135,6 +137,7 @@ function joined(folder: string, files: readonly SafetensorsFile[]): Checkpoint {
       return { dtype, shape, byteLength, file: file.path };
     },
     load: (name, options) => find(name).load(name, options),
+    loadRange: (name, ...rest) => find(name).loadRange(name, ...rest),
     close: () => {
       for (const file of files) file.close();
     },

@@ -34,6 +34,8 @@ export interface SafetensorsFile {
   readonly tensors: ReadonlyMap<string, TensorEntry>;
   readonly metadata: Readonly<Record<string, string>>;
   load(name: string, options?: LoadOptions): Tensor;
+  /** `count` of a tensor's numbers, from number `start` on as they lie in the file: [count], a copy. */
+  loadRange(name: string, start: number, count: number, options?: { dtype?: Dtype }): Tensor;
   close(): void;
 }
 
@@ -51,7 +53,7 @@ export function openSafetensors(path: string): SafetensorsFile {
 }
 
 /** Looks before it opens: opening a pipe would wait for ever. */
-function openForReading(path: string): number {
+export function openForReading(path: string): number {
   try {
     if (!statSync(path).isFile()) throw new Error("is not a regular file");
     return openSync(path, "r");
@@ -92,10 +94,30 @@ function openedFile(
     return bytes;
   };
 
-  const load = (name: string, options: LoadOptions = {}): Tensor => {
+  const entryOf = (name: string): TensorEntry => {
     if (!open) throw new ModelFileError(path, `cannot load ${name}: the file was closed`);
     const entry = tensors.get(name);
     if (!entry) throw new ModelFileError(path, `has no tensor ${JSON.stringify(name)}`);
+    return entry;
+  };
+
+  const loadRange = (
+    name: string,
+    start: number,
+    count: number,
+    options: { dtype?: Dtype } = {},
+  ): Tensor => {
+    const entry = entryOf(name);
+    const numel = entry.byteLength / bytesPerElement(entry.dtype);
+    if (!(start >= 0 && count >= 0 && start + count <= numel))
+      throw new RangeError(`${name} has ${numel} numbers; asked for ${count} from ${start} on`);
+    const offset = entry.offset + start * bytesPerElement(entry.dtype);
+    const range = { dtype: entry.dtype, shape: [count], offset };
+    return readTensor(descriptor, range, options.dtype ?? entry.dtype, path);
+  };
+
+  const load = (name: string, options: LoadOptions = {}): Tensor => {
+    const entry = entryOf(name);
     const { dtype = entry.dtype, copy = false, checkFinite = false } = options;
     const shareable =
       !copy &&
@@ -119,7 +141,7 @@ function openedFile(
     map = undefined;
   };
 
-  return { path, tensors, metadata, load, close };
+  return { path, tensors, metadata, load, loadRange, close };
 }
 
 /** A path to the very file that was validated, even if another one has taken its name since. */

@@ -3,11 +3,17 @@
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { writeJson } from "../../folders/index.ts";
 import type { Tensor } from "../../torch/index.ts";
-import { writeJson } from "../checkpoint/durable.ts";
 import { ModelFileError } from "../checkpoint/errors.ts";
 import { INDEX_FILE, SINGLE_FILE } from "./checkpoint.ts";
-import { type NamedTensor, planTensors, type WriteOptions, writePlanned } from "./writer.ts";
+import {
+  type LaterTensor,
+  type NamedTensor,
+  planTensors,
+  type WriteOptions,
+  writePlanned,
+} from "./writer.ts";
 
 export interface ShardOptions extends WriteOptions {
   /** A larger single tensor gets a shard of its own. Default: 5 GB, as transformers. */
@@ -20,7 +26,7 @@ export interface ShardOptions extends WriteOptions {
  */
 export function writeCheckpoint(
   folder: string,
-  tensors: Iterable<readonly [string, Tensor]>,
+  tensors: Iterable<readonly [string, Tensor | LaterTensor]>,
   options: ShardOptions = {},
 ): void {
   const { dtype, metadata, maximumShardBytes = 5e9 } = options;

@@ -42,7 +42,7 @@ export function readExactly(
   }
 }
 
-function writeExactly(descriptor: number, bytes: Uint8Array, length: number): void {
+export function writeExactly(descriptor: number, bytes: Uint8Array, length: number): void {
   let done = 0;
   while (done < length) done += writeSync(descriptor, bytes, done, length - done);
 }

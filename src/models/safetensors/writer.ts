@@ -2,8 +2,8 @@
  * @file Writes safetensors files: the same bytes as the reference writer for the same tensors.
  */
 import { writeSync } from "node:fs";
-import type { Dtype, Tensor } from "../../torch/index.ts";
-import { writeDurably } from "../checkpoint/durable.ts";
+import { writeDurably } from "../../folders/index.ts";
+import { type Dtype, type Tensor, tidy } from "../../torch/index.ts";
 import { ModelFileError } from "../checkpoint/errors.ts";
 import { bytesPerElement, formatName, formatRank } from "./dtypes.ts";
 import { LENGTH_BYTES, MAXIMUM_HEADER_BYTES } from "./header.ts";
@@ -16,10 +16,20 @@ export interface WriteOptions {
   metadata?: Readonly<Record<string, string>>;
 }
 
+/** A tensor that is made only when it is written, and let go then: a model need not be in memory as a whole. */
+export interface LaterTensor {
+  readonly dtype: Dtype;
+  readonly shape: readonly number[];
+  readonly numel: number;
+  readonly byteLength: number;
+  /** The tensor itself, in a scope of the writer's. */
+  load(): Tensor;
+}
+
 /** A tensor with its name and its dtype on disk. */
 export interface NamedTensor {
   name: string;
-  tensor: Tensor;
+  tensor: Tensor | LaterTensor;
   dtype: Dtype;
   byteLength: number;
 }
@@ -28,7 +38,7 @@ const FLOATING: readonly Dtype[] = ["float64", "float32", "bfloat16", "float16"]
 
 /** What each tensor becomes on disk. */
 export function planTensors(
-  tensors: Iterable<readonly [string, Tensor]>,
+  tensors: Iterable<readonly [string, Tensor | LaterTensor]>,
   dtype: Dtype | undefined,
 ): NamedTensor[] {
   return [...tensors].map(([name, tensor]) => {
@@ -44,7 +54,7 @@ export function planTensors(
  */
 export function writeSafetensors(
   path: string,
-  tensors: Iterable<readonly [string, Tensor]>,
+  tensors: Iterable<readonly [string, Tensor | LaterTensor]>,
   options: WriteOptions = {},
 ): void {
   writePlanned(path, planTensors(tensors, options.dtype), options.metadata);
@@ -64,7 +74,8 @@ export function writePlanned(
   const header = encodeHeader(path, ordered, metadata);
   writeDurably(path, (descriptor) => {
     writeSync(descriptor, header);
-    for (const { tensor, dtype } of ordered) writeTensor(descriptor, tensor, dtype);
+    for (const { tensor, dtype } of ordered)
+      tidy(() => writeTensor(descriptor, "load" in tensor ? tensor.load() : tensor, dtype));
   });
 }
 

@@ -3,11 +3,13 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Environment, Interpreter, parse, tokenize } from "@huggingface/jinja";
 import { ModelFileError, messageOf } from "../checkpoint/errors.ts";
 import { isJsonObject, readJsonObject, readText } from "../checkpoint/json.ts";
+import { BoundedInterpreter } from "./bounded-interpreter.ts";
+import { MOST_ITEMS, TemplateLimitError } from "./bounded-values.ts";
 import { TOKENIZER_CONFIG_FILE } from "./files.ts";
 import { formatTime } from "./format-time.ts";
+import { Environment, type Node, parse, type Scope, tokenize } from "./jinja.ts";
 
 export type Role = "system" | "user" | "assistant" | "tool";
 
@@ -26,11 +28,18 @@ export interface RenderOptions {
   /** More variables of the template: `{ enable_thinking: false }`. */
   variables?: Readonly<Record<string, unknown>>;
   /**
-   * The time for templates that write a date. Without it they see none and write their fixed one:
-   * a run must not depend on the day it was started.
+   * The time for templates that write a date. Without it they see none and write their fixed one, or if
+   * they have none the first day of 2025: a run must not depend on the day it was started.
    */
   now?: Date;
 }
+
+/** Characters; published ones have up to twenty thousand. */
+const LONGEST_SOURCE = 1_000_000;
+
+/** What templates see that ask for the time without looking whether there is one (SmolLM3's). */
+const SOME_DAY = new Date("2025-01-01T00:00:00Z");
+const LOOKS_FIRST = /strftime_now\s+is\s+(?:not\s+)?defined/;
 
 export const TEMPLATE_FILE = "chat_template.jinja";
 
@@ -79,7 +88,12 @@ export function compileTemplate(
   file = "chat template",
   tokens: Readonly<Record<string, string>> = {},
 ): ChatTemplate {
-  let program: ReturnType<typeof parse>;
+  if (source.length > LONGEST_SOURCE)
+    throw new ModelFileError(
+      file,
+      `the chat template has ${source.length} characters, expected at most ${LONGEST_SOURCE}`,
+    );
+  let program: Node;
   try {
     program = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
   } catch (error) {
@@ -87,8 +101,9 @@ export function compileTemplate(
       cause: error,
     });
   }
+  const day = LOOKS_FIRST.test(source) ? undefined : SOME_DAY;
   const render = (messages: readonly ChatMessage[], options: RenderOptions = {}): string => {
-    const environment = globals(options.now);
+    const environment = globals(options.now ?? day);
     const { tools, addGenerationPrompt = false, variables = {} } = options;
     const given = {
       ...tokens,
@@ -99,8 +114,10 @@ export function compileTemplate(
     };
     try {
       for (const [name, value] of Object.entries(given)) environment.set(name, value);
-      return String(new Interpreter(environment).run(program).value);
+      return String(new BoundedInterpreter(environment).run(program).value);
     } catch (error) {
+      if (error instanceof TemplateLimitError || error instanceof RangeError)
+        throw new ModelFileError(file, `the chat template ${limitIn(error)}`, { cause: error });
       throw new ModelFileError(
         file,
         `the chat template refuses ${describe(messages)}: ${messageOf(error)}`,
@@ -111,6 +128,13 @@ export function compileTemplate(
   return { file, source, render };
 }
 
+/** Real ones end after some hundred steps per message; what does not, is broken or hostile. */
+function limitIn(error: Error): string {
+  // The stack, or the longest text of the machine: limits of their own.
+  const excess = error instanceof TemplateLimitError ? error.message : "nests too deeply";
+  return `${excess}; it is not rendered. Use the template of the model's publisher`;
+}
+
 function describe(messages: readonly ChatMessage[]): string {
   const roles = messages.map(({ role }) => role);
   const shown = roles.length > 8 ? [...roles.slice(0, 3), "…", ...roles.slice(-3)] : roles;
@@ -118,7 +142,7 @@ function describe(messages: readonly ChatMessage[]): string {
 }
 
 /** What transformers gives every template. */
-function globals(now: Date | undefined): Environment {
+function globals(now: Date | undefined): Scope {
   const environment = new Environment();
   const constants = { true: true, false: false, none: null };
   for (const [name, value] of Object.entries(constants)) {
@@ -138,5 +162,8 @@ function range(first: number, end?: number, step = 1): number[] {
   const [from, to] = end === undefined ? [0, first] : [first, end];
   if (step === 0) throw new Error("range: the step must not be 0");
   const count = Math.max(0, Math.ceil((to - from) / step));
+  // Before it is made. (Not a number: neither is it counted.)
+  if (!(count <= MOST_ITEMS))
+    throw new TemplateLimitError(`makes a list of more than ${MOST_ITEMS} items`);
   return Array.from({ length: count }, (_, i) => from + i * step);
 }

@@ -43,6 +43,12 @@ export class Chat {
     this.#tried.add("user");
   }
 
+  /** The same chat with other tools, or other variables of its template. */
+  with(options: Pick<ChatOptions, "tools" | "variables">): Chat {
+    const { addGenerationPrompt: _, ...rest } = this.#options;
+    return new Chat({ ...rest, ...options, tokenizer: this.tokenizer, template: this.template });
+  }
+
   /** The text for messages and the beginning of a reply. */
   render(messages: readonly ChatMessage[]): string {
     return this.tokenizer.controlTokens.reveal(this.#rendered(messages));

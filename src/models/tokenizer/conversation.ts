@@ -20,16 +20,22 @@ export interface Segment {
 export class Conversation {
   readonly chat: Chat;
   readonly #opening: readonly ChatMessage[];
-  readonly #ids: number[] = [];
-  readonly #segments: Segment[] = [];
+  readonly #ids: number[];
+  readonly #segments: Segment[];
 
   /** Begins with messages (system, user, also earlier examples) and the first generation prompt. */
-  constructor(chat: Chat, messages: readonly ChatMessage[]) {
+  constructor(
+    chat: Chat,
+    messages: readonly ChatMessage[],
+    known?: { readonly ids: number[]; readonly segments: Segment[] },
+  ) {
     if (messages.length === 0)
       throw new Error("Conversation: expected at least one message to begin with, got none");
     this.chat = chat;
     this.#opening = [...messages];
-    this.#extend("prompt", chat.promptIds(messages));
+    this.#ids = known?.ids ?? [];
+    this.#segments = known?.segments ?? [];
+    if (!known) this.#extend("prompt", chat.promptIds(messages));
   }
 
   /** Everything so far. Before a reply it is the prompt for it. */
@@ -67,6 +73,20 @@ export class Conversation {
     const { start, end } = this.#segments.at(-1)!;
     const finished = end > start && this.#ids[end - 1] === this.chat.endOfTurnId;
     this.#extend("prompt", finished ? afterFinishedReply : afterCutReply);
+  }
+
+  /** Another conversation with the same beginning, up to the end of so many replies: it goes its own way. */
+  fork(replies: number): Conversation {
+    const spoken = this.#segments.filter(({ kind }) => kind === "reply");
+    const last = spoken[replies - 1];
+    if (!last)
+      throw new RangeError(
+        `Conversation.fork: there are ${spoken.length} replies, expected at least ${replies} and 1 or more`,
+      );
+    return new Conversation(this.chat, this.#opening, {
+      ids: this.#ids.slice(0, last.end),
+      segments: this.#segments.slice(0, this.#segments.indexOf(last) + 1),
+    });
   }
 
   /** All of it as text, special tokens included. */

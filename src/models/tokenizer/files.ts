@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ModelFileError, messageOf } from "../checkpoint/errors.ts";
 import { isJsonObject, type JsonObject, readJsonObject, readText } from "../checkpoint/json.ts";
+import { growthIn, patternProblem, patternsIn } from "./patterns.ts";
 import { type NamedTokens, Tokenizer } from "./tokenizer.ts";
 
 export const TOKENIZER_FILE = "tokenizer.json";
@@ -16,6 +17,8 @@ export interface TokenizerFiles {
   config: JsonObject;
   namedTokens: NamedTokens;
   byteLevel: boolean;
+  /** Whether tokens are texts with ▁ for spaces, or bytes (Gemma), and nothing else is done to them. */
+  byteFallback: boolean;
 }
 
 /** Loads the tokenizer of a model folder. */
@@ -31,14 +34,20 @@ export function loadTokenizer(folder: string): Tokenizer {
   const config = readJsonObject(join(folder, TOKENIZER_CONFIG_FILE));
   const namedTokens = readNamedTokens(config, join(folder, TOKENIZER_CONFIG_FILE));
   const byteLevel = isByteLevel(tokenizer.decoder);
+  const byteFallback = isByteFallback(tokenizer.decoder);
   try {
-    return new Tokenizer({ folder, tokenizer, config, namedTokens, byteLevel });
+    const made = new Tokenizer({ folder, tokenizer, config, namedTokens, byteLevel, byteFallback });
+    made.tryOut();
+    return made;
   } catch (error) {
+    if (error instanceof ModelFileError) throw error;
     throw new ModelFileError(file, `cannot be used as a tokenizer: ${messageOf(error)}`, {
       cause: error,
     });
   }
 }
+
+const MOST_GROWTH = 100;
 
 /** Checked as far as the library would otherwise fail late or silently. */
 function readTokenizerJson(file: string): JsonObject {
@@ -53,9 +62,16 @@ function readTokenizerJson(file: string): JsonObject {
     return fail(`is not valid JSON (${messageOf(error)})`);
   }
   if (!isJsonObject(json)) return fail("is not a JSON object");
-  const { model, added_tokens: added = [] } = json;
+  const { model, added_tokens: added = [], normalizer, pre_tokenizer, decoder } = json;
+  for (const pattern of patternsIn([normalizer, pre_tokenizer, decoder, json.post_processor])) {
+    const problem = patternProblem(pattern);
+    if (problem !== undefined)
+      fail(`the pattern ${JSON.stringify(pattern.slice(0, 100))} could take for ever: ${problem}`);
+  }
   if (!isJsonObject(model))
     return fail("model is missing; expected a tokenizer of the tokenizers library");
+  if (growthIn([normalizer, pre_tokenizer]) > MOST_GROWTH)
+    fail(`its replacements could make a text more than ${MOST_GROWTH} times longer`);
   const { vocab, merges, type } = model;
   if (!isJsonObject(vocab) && !Array.isArray(vocab)) return fail("model.vocab is missing");
   if (isJsonObject(vocab)) requireIds(vocab, fail);
@@ -108,5 +124,19 @@ function isByteLevel(decoder: unknown): boolean {
     Array.isArray(decoders) &&
     decoders.length === 1 &&
     isByteLevel(decoders[0])
+  );
+}
+
+function isByteFallback(decoder: unknown): boolean {
+  if (!isJsonObject(decoder) || !Array.isArray(decoder.decoders)) return false;
+  const [replace, ...rest] = decoder.decoders as unknown[];
+  const types = rest.map((part) => isJsonObject(part) && part.type);
+  return (
+    isJsonObject(replace) &&
+    replace.type === "Replace" &&
+    replace.content === " " &&
+    isJsonObject(replace.pattern) &&
+    replace.pattern.String === "▁" &&
+    types.join() === "ByteFallback,Fuse"
   );
 }

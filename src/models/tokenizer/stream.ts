@@ -23,6 +23,35 @@ export function byteStream(bytesOf: (id: number) => Uint8Array | undefined): Tex
 }
 
 /**
+ * For tokens that are texts, or single bytes where a text has no token (byte fallback). Bytes one after the
+ * other are characters together, or if they are not UTF-8, each of them U+FFFD, as in the tokenizers library:
+ * so they are held back until a text or the end follows. `pieceOf` gives undefined for what is left out.
+ */
+export function fallbackStream(pieceOf: (id: number) => string | number | undefined): TextStream {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
+  let bytes: number[] = [];
+  const flush = (): string => {
+    const run = Uint8Array.from(bytes);
+    bytes = [];
+    try {
+      return decoder.decode(run);
+    } catch {
+      return "\uFFFD".repeat(run.length);
+    }
+  };
+  const one = (id: number): string => {
+    const piece = pieceOf(id);
+    if (typeof piece === "string") return flush() + piece;
+    if (piece !== undefined) bytes.push(piece);
+    return "";
+  };
+  return {
+    push: (ids) => (typeof ids === "number" ? one(ids) : Array.from(ids, one).join("")),
+    finish: flush,
+  };
+}
+
+/**
  * For any other tokenizer: decodes all ids again with each push, because what a token means may
  * depend on its neighbours. Replacement characters at the end may still become something.
  */

@@ -1,14 +1,17 @@
 /**
  * @file Text to token ids and back, by the files of a Hugging Face tokenizer.
  *
- * `@huggingface/tokenizers` does the encoding. Decoding of byte-level tokenizers (Qwen, Llama 3, our
- * own) is done here, byte by byte, so that a stream gives exactly the text of the whole.
+ * `@huggingface/tokenizers` does the encoding. Decoding of byte-level tokenizers (Qwen, Llama 3, our own) and
+ * of those that fall back to bytes (Gemma) is done here, so that a stream gives exactly the text of the whole.
  */
+import { createHash } from "node:crypto";
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
+import { ModelFileError } from "../checkpoint/errors.ts";
 import { bytesOfToken } from "./byte-alphabet.ts";
 import { ControlTokens } from "./control-tokens.ts";
 import type { TokenizerFiles } from "./files.ts";
-import { byteStream, rereadingStream, type TextStream } from "./stream.ts";
+import { leaveOutUnknownBytes, withPythonRules } from "./library-differences.ts";
+import { byteStream, fallbackStream, rereadingStream, type TextStream } from "./stream.ts";
 
 export interface EncodeOptions {
   /** What the tokenizer puts around a text by itself, such as a BOS token. Default: not. */
@@ -28,6 +31,13 @@ export interface NamedTokens {
   unk_token: string | null;
 }
 
+/** Numbers, spaces, capitals, contractions, accents in both forms, letters of others, code. */
+const PROBES = [
+  "It's 1234567 o'clock, I'LL go\tto  drawer 12.\n\n  Then\r\nput 3.5 kg of it 10x further",
+  "naïve nai\u0308ve ﬁne Ⅻ 漢字かな한국어 Привет مرحبا 👩\u200d🚀 \u00a0 \u2028",
+  "function f(x) { return x_1 ** 2 + 'a\\n'; } // https://example.org/?q=1&r=%20 <b>&amp;</b> [a](b)",
+];
+
 export class Tokenizer {
   /** The folder it came from. */
   readonly folder: string;
@@ -43,16 +53,20 @@ export class Tokenizer {
   /** Whether tokens are sequences of bytes (and any text can be encoded). */
   readonly byteLevel: boolean;
 
+  readonly #byteFallback: boolean;
   readonly #tokenizer: HuggingFaceTokenizer;
   /** The same, but that control tokens have secret names, and their texts are only characters. */
   readonly #naming: HuggingFaceTokenizer;
   readonly #bytes: (Uint8Array | undefined)[] = [];
+  #fingerprint: string | undefined;
 
-  constructor({ folder, tokenizer, config, namedTokens, byteLevel }: TokenizerFiles) {
+  constructor({ folder, tokenizer: json, config, namedTokens, ...kind }: TokenizerFiles) {
     this.folder = folder;
+    const tokenizer = withPythonRules(json);
     // A clean-up of spaces would make decoding inexact.
     const settings = { ...config, clean_up_tokenization_spaces: false };
     this.#tokenizer = new HuggingFaceTokenizer(tokenizer, settings);
+    if (kind.byteLevel) leaveOutUnknownBytes(this.#tokenizer.model);
     const added = [...this.#tokenizer.get_added_tokens_decoder()];
     this.addedIds = new Set(added.map(([id]) => id));
     const special = added.filter(([, token]) => token.special);
@@ -72,7 +86,8 @@ export class Tokenizer {
     for (const id of this.#tokenizer.get_vocab().values()) size = Math.max(size, id + 1);
     this.vocabularySize = size;
     this.namedTokens = namedTokens;
-    this.byteLevel = byteLevel;
+    this.byteLevel = kind.byteLevel;
+    this.#byteFallback = kind.byteFallback;
   }
 
   /** Token ids of a text. Special tokens written out become their ids: not for what others wrote. */
@@ -105,11 +120,19 @@ export class Tokenizer {
     return Array.from(token, (character) => {
       const id = this.tokenToId(character);
       if (id !== undefined) return id;
-      throw new Error(
-        `${this.folder}: the tokenizer has no token for "${character}", so "${token}" cannot be ` +
+      throw new ModelFileError(
+        this.folder,
+        `the tokenizer has no token for "${character}", so "${token}" cannot be ` +
           "written as text; use a tokenizer that knows all characters, or leave it out of messages",
       );
     });
+  }
+
+  /** Throws what the library throws of files that it took and cannot use. */
+  tryOut(): void {
+    for (const text of PROBES)
+      for (const addSpecialTokens of [false, true])
+        this.decode(this.encode(text, { addSpecialTokens }));
   }
 
   /** The text of token ids. Ids without a token (a model's unused rows) are no text. */
@@ -123,8 +146,9 @@ export class Tokenizer {
   stream({ skipSpecialTokens = false }: DecodeOptions = {}): TextStream {
     const wanted = (id: number): boolean =>
       this.idToToken(id) !== undefined && !(skipSpecialTokens && this.specialIds.has(id));
-    return this.byteLevel
-      ? byteStream((id) => (wanted(id) ? this.tokenBytes(id) : undefined))
+    if (this.byteLevel) return byteStream((id) => (wanted(id) ? this.tokenBytes(id) : undefined));
+    return this.#byteFallback
+      ? fallbackStream((id) => (wanted(id) ? pieceOf(this.idToToken(id)!) : undefined))
       : rereadingStream(wanted, (ids) => this.#tokenizer.decode(ids));
   }
 
@@ -150,13 +174,27 @@ export class Tokenizer {
     const token = this.idToToken(id);
     if (token === undefined) return new Uint8Array();
     const verbatim = (text: string): Uint8Array => new TextEncoder().encode(text);
-    if (this.addedIds.has(id)) return verbatim(token);
+    // Gemma has runs of spaces among the added ones, spelled as all others are.
+    if (this.addedIds.has(id) && !this.#byteFallback) return verbatim(token);
     if (this.byteLevel) return bytesOfToken(token) ?? verbatim(token);
-    // SentencePiece's spelling: <0x0A> is a byte, ▁ a space.
-    const byte = /^<0x([0-9A-Fa-f]{2})>$/.exec(token);
-    return byte
-      ? Uint8Array.of(Number.parseInt(byte[1]!, 16))
-      : verbatim(token.replaceAll("▁", " "));
+    const piece = pieceOf(token);
+    return typeof piece === "number" ? Uint8Array.of(piece) : verbatim(piece);
+  }
+
+  /**
+   * Two tokenizers with the same one give the same ids for a text: of every token by its id, and of what
+   * becomes of texts that they cut differently. Not of the files, which others write in other ways.
+   */
+  get fingerprint(): string {
+    this.#fingerprint ??= this.#findFingerprint();
+    return this.#fingerprint;
+  }
+
+  #findFingerprint(): string {
+    const hash = createHash("sha256");
+    for (let id = 0; id < this.vocabularySize; id++) hash.update(`${this.idToToken(id) ?? ""}\0`);
+    for (const text of PROBES) hash.update(`${this.encodePlain(text).join(" ")}\n`);
+    return hash.update([...this.specialIds].sort((a, b) => a - b).join(" ")).digest("hex");
   }
 
   get bosTokenId(): number | null {
@@ -175,4 +213,10 @@ export class Tokenizer {
     const token = this.namedTokens[name];
     return token === null ? null : (this.tokenToId(token) ?? null);
   }
+}
+
+/** SentencePiece's spelling: <0x0A> is a byte, ▁ a space. */
+function pieceOf(token: string): string | number {
+  const byte = /^<0x([0-9A-Fa-f]{2})>$/.exec(token);
+  return byte ? Number.parseInt(byte[1]!, 16) : token.replaceAll("▁", " ");
 }

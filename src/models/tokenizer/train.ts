@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { writeJson, writeText } from "../checkpoint/durable.ts";
+import { writeJson, writeText } from "../../folders/index.ts";
 import { TEMPLATE_FILE } from "./chat-template.ts";
 import { TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from "./files.ts";
 import { learnMerges, type Merges } from "./merges.ts";

@@ -25,6 +25,11 @@ const qwen2: Json = { architectures: ["Qwen2ForCausalLM"], model_type: "qwen2", 
 const qwen3: Json = { ...qwen2, architectures: ["Qwen3ForCausalLM"], model_type: "qwen3" };
 const llama: Json = { ...qwen2, architectures: ["LlamaForCausalLM"], model_type: "llama" };
 const mistral: Json = { ...qwen2, architectures: ["MistralForCausalLM"], model_type: "mistral" };
+const smollm3: Json = { ...qwen2, architectures: ["SmolLM3ForCausalLM"], model_type: "smollm3" };
+const gemma3: Json = {
+  ...qwen2,
+  ...{ architectures: ["Gemma3ForCausalLM"], model_type: "gemma3_text", num_hidden_layers: 7 },
+};
 
 const parse = (json: Json, more: Json = {}): ModelConfig => parseModelConfig({ ...json, ...more });
 
@@ -95,6 +100,83 @@ describe("families", () => {
     ]);
     const layer_types = ["sliding_attention", "full_attention", "full_attention", "full_attention"];
     expect(parse(qwen3, { ...on, layer_types }).slidingWindows).toEqual([8, null, null, null]);
+  });
+
+  it("SmolLM3: rope in all layers but every fourth, or as the list says; windows where there is none", () => {
+    expect(parse(smollm3)).toMatchObject({
+      ...{ withoutRope: [3], tiedEmbeddings: true, queryKeyValueBias: false },
+      ...{ rope: { kind: "default", theta: 2_000_000 }, slidingWindows: [null, null, null, null] },
+      ...{ bosTokenId: 128000, eosTokenIds: [128001], padTokenId: 128004 },
+    });
+    expect(parse(smollm3, { no_rope_layer_interval: 2 }).withoutRope).toEqual([1, 3]);
+    const no_rope_layers = [0, 1, 1, 0];
+    const on = { use_sliding_window: true, sliding_window: 8, no_rope_layers };
+    expect(parse(smollm3, on)).toMatchObject({
+      ...{ withoutRope: [0, 3], slidingWindows: [8, null, null, 8] },
+    });
+    const layer_types = ["full_attention", "sliding_attention", "full_attention", "full_attention"];
+    expect(parse(smollm3, { ...on, layer_types }).slidingWindows).toEqual([null, 8, null, null]);
+    // There is no default window.
+    expect(parse(smollm3, { use_sliding_window: true }).slidingWindows).toEqual([
+      ...[null, null, null, null],
+    ]);
+  });
+
+  it.each<[string, unknown]>([
+    ["too short", [1, 0]],
+    ["another number", [1, 0, 2, 1]],
+    ["flags", [true, false, true, true]],
+    ["no list", 4],
+  ])("SmolLM3: a list of layers that cannot be, %s", (_, no_rope_layers) => {
+    expect(() => parse(smollm3, { no_rope_layers })).toThrow(/no_rope_layers is .*for each of 4/);
+    expect(() => parse(smollm3, { no_rope_layers })).toThrow(ModelFileError);
+  });
+
+  it("Gemma 3: local layers with a rope of their own, gelu, four norms, scaled embeddings", () => {
+    expect(parse(gemma3)).toMatchObject({
+      ...{ activation: "gelu-tanh", scaledEmbeddings: true, normsAddOne: true, outputNorms: true },
+      ...{ queryKeyNorm: true, headDimension: 256, attentionScalar: 256, tiedEmbeddings: true },
+      rope: { kind: "default", theta: 1_000_000 },
+      localRope: { kind: "default", theta: 10_000 },
+      slidingWindows: [4096, 4096, 4096, 4096, 4096, null, 4096],
+      ...{ bosTokenId: 2, eosTokenIds: [1], padTokenId: 0 },
+    });
+    const more = { query_pre_attn_scalar: 168, sliding_window_pattern: 2, sliding_window: 9 };
+    expect(parse(gemma3, more)).toMatchObject({
+      attentionScalar: 168,
+      slidingWindows: [9, null, 9, null, 9, null, 9],
+    });
+    const rope_scaling = { rope_type: "linear", factor: 8 };
+    const older = { rope_theta: 5e5, rope_local_base_freq: 2e4, rope_scaling };
+    const newer = {
+      full_attention: { rope_type: "linear", factor: 8, rope_theta: 5e5 },
+      sliding_attention: { rope_type: "default", rope_theta: 2e4 },
+    };
+    const both = parse(gemma3, older);
+    expect(both.rope).toEqual({ kind: "linear", theta: 5e5, factor: 8 });
+    expect(both.localRope).toEqual({ kind: "default", theta: 2e4 });
+    expect(parse(gemma3, { rope_parameters: newer })).toEqual(both);
+    // As transformers: what the newer one says of the base goes before the older one.
+    expect(parse(gemma3, { rope_theta: 7, rope_scaling, rope_parameters: newer })).toEqual(both);
+  });
+
+  it.each<[string, Json, RegExp]>([
+    ["another activation", { hidden_activation: "gelu" }, /hidden_activation is "gelu".*gelu_pyt/],
+    ["soft-capped logits", { final_logit_softcapping: 30 }, /final_logit_softcapping is 30/],
+    ["soft-capped scores", { attn_logit_softcapping: 50 }, /attn_logit_softcapping is 50/],
+    ["both directions", { use_bidirectional_attention: true }, /use_bidirectional_attention/],
+    ["no window", { sliding_window: null }, /sliding_window is null, but some layers/],
+    ["a scale of nothing", { query_pre_attn_scalar: 0 }, /query_pre_attn_scalar is 0/],
+    [
+      "one rope in the newer spelling",
+      { rope_parameters: { rope_theta: 1e6 } },
+      /rope_theta is not/,
+    ],
+    ["images", { vision_config: { hidden_size: 8 } }, /vision_config/],
+    ["layers without rope", { no_rope_layers: [1] }, /no_rope_layers is \[1\].*SmolLM3/],
+  ])("Gemma 3: %s is refused", (_, more, reason) => {
+    expect(() => parse(gemma3, more)).toThrow(reason);
+    expect(() => parse(gemma3, more)).toThrow(ModelFileError);
   });
 
   it("a value model is a token classifier with one label", () => {
@@ -285,6 +367,19 @@ describe("written and read again", () => {
       "a value model",
       parse(llama, { architectures: ["LlamaForTokenClassification"], num_labels: 1 }),
     ],
+    [
+      "SmolLM3",
+      parse(smollm3, { use_sliding_window: true, sliding_window: 8, no_rope_layer_interval: 2 }),
+    ],
+    ["SmolLM3 with rope everywhere", parse(smollm3, { no_rope_layers: [1, 1, 1, 1] })],
+    [
+      "Gemma 3",
+      parse(gemma3, {
+        ...{ head_dim: 8, query_pre_attn_scalar: 9, sliding_window: 8, rope_theta: 5e5 },
+        ...{ rope_scaling: { rope_type: "linear", factor: 8 }, rope_local_base_freq: 7e3 },
+      }),
+    ],
+    ["Gemma 3, all global", parse(gemma3, { sliding_window_pattern: 1 })],
     ["linear", parse(llama, { rope_scaling: { type: "linear", factor: 2 } })],
     ["dynamic", parse(llama, { rope_scaling: { type: "dynamic", factor: 2.5 }, rope_theta: 7 })],
     [
@@ -302,14 +397,16 @@ describe("written and read again", () => {
     ],
   ];
 
-  it.each(configs)("%s", (_, config) => {
+  it.each(configs)("%s", (_name, config) => {
     const json = JSON.parse(JSON.stringify(toConfigJson(config))) as Json;
     expect({ ...parse(json), remarks: [] }).toEqual({ ...config, remarks: [] });
     // Readers that know only one of the spellings of rope see the same.
     const { rope_parameters: _newer, ...older } = json;
-    expect(parse(older).rope).toEqual(config.rope);
-    const { rope_scaling: _older, rope_theta: _theta, ...newer } = json;
-    expect(parse(newer).rope).toEqual(config.rope);
+    const { rope_scaling: _older, rope_theta: _theta, rope_local_base_freq: _, ...newer } = json;
+    for (const one of [older, newer]) {
+      const { rope, localRope } = parse(one);
+      expect({ rope, localRope }).toEqual({ rope: config.rope, localRope: config.localRope });
+    }
   });
 
   it.skipIf(isWithoutGolden())("golden models", () => {
@@ -352,6 +449,9 @@ describe("whatever the file says", () => {
       "layer_types",
       "sliding_window",
       "use_sliding_window",
+      "sliding_window_pattern",
+      "rope_local_base_freq",
+      "no_rope_layers",
     ];
     const value = fc.oneof(
       fc.constantFrom<unknown>(0, 1, 2, 4, -1, 1.5, 1e300, true, false, null, "", "silu", "yarn"),
@@ -362,7 +462,7 @@ describe("whatever the file says", () => {
       }),
     );
     const changes = fc.dictionary(fc.constantFrom(...keys, ...more), value, { maxKeys: 4 });
-    const base = fc.constantFrom(qwen2, qwen3, llama, mistral);
+    const base = fc.constantFrom(qwen2, qwen3, llama, mistral, smollm3, gemma3);
     fc.assert(
       fc.property(base, changes, (json, changed) => parsedOrRefused({ ...json, ...changed })),
       { numRuns: 500 },

@@ -4,6 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FAMILIES } from "../../../src/models/config/families.ts";
 import {
   parseGenerationConfig,
   readGenerationConfig,
@@ -25,7 +26,7 @@ describe("presets", () => {
   it.each(presets.map(({ name }) => name))(
     "%s is a valid configuration in every family",
     (name) => {
-      for (const family of ["qwen2", "qwen3", "llama", "mistral"] as Family[]) {
+      for (const family of Object.keys(FAMILIES) as Family[]) {
         const config = presetConfig(name, { family, eosTokenIds: [3] });
         expect(parseModelConfig(toConfigJson(config))).toEqual(config);
       }
@@ -42,6 +43,27 @@ describe("presets", () => {
     expect(parameterCount(presetConfig("qwen2.5-0.5b"))).toBe(494_032_768);
     expect(presetConfig("tiny", { vocabularySize: 300 }).vocabularySize).toBe(300);
     expect(() => presetConfig("huge" as PresetName)).toThrow("no preset is called huge");
+  });
+
+  it("published sizes come out as published", () => {
+    const smollm3 = parseModelConfig({
+      ...{ architectures: ["SmolLM3ForCausalLM"], model_type: "smollm3", vocab_size: 128_256 },
+      ...{ hidden_size: 2048, intermediate_size: 11_008, num_hidden_layers: 36 },
+      ...{ num_attention_heads: 16, num_key_value_heads: 4, max_position_embeddings: 65_536 },
+      ...{ rope_theta: 5e6, rope_scaling: null, use_sliding_window: false, sliding_window: null },
+    });
+    expect(parameterCount(smollm3)).toBe(3_075_098_624);
+    expect(smollm3.withoutRope).toEqual([3, 7, 11, 15, 19, 23, 27, 31, 35]);
+    const gemma = parseModelConfig({
+      ...{ architectures: ["Gemma3ForCausalLM"], model_type: "gemma3_text", vocab_size: 262_144 },
+      ...{ hidden_size: 1152, intermediate_size: 6912, num_hidden_layers: 26, head_dim: 256 },
+      ...{ num_attention_heads: 4, num_key_value_heads: 1, query_pre_attn_scalar: 256 },
+      ...{ hidden_activation: "gelu_pytorch_tanh", rope_theta: 1e6, rope_local_base_freq: 1e4 },
+      ...{ rope_scaling: null, sliding_window: 512, sliding_window_pattern: 6 },
+      ...{ attn_logit_softcapping: null, final_logit_softcapping: null, eos_token_id: [1, 106] },
+    });
+    expect(parameterCount(gemma)).toBe(999_885_952);
+    expect(gemma.slidingWindows.filter((window) => window === null).length).toBe(4);
   });
 
   it("have a value model beside them", () => {

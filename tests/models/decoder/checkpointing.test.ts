@@ -36,9 +36,12 @@ function loss(model: Model, sequences: readonly number[][], layersPerSegment: nu
   });
 }
 
-it("gradients are the same bits, whatever the segments", () => {
+const families = ["qwen2", "smollm3", "gemma3_text"] as const;
+
+it.each(families)("gradients are the same bits, whatever the segments: %s", (family) => {
   const slidingWindows = [null, 8, null, 8, null, 8];
-  const config = { ...presetConfig("tiny"), layers: 6, slidingWindows };
+  const withoutRope = family === "smollm3" ? [1, 4] : [];
+  const config = { ...presetConfig("tiny", { family }), layers: 6, slidingWindows, withoutRope };
   const model = newModel(config, new Generator(3));
   const sequences = randomSequences([80, 33, 1, 70], config.vocabularySize);
   const gradients = (layersPerSegment: number): Map<string, Tensor> => {

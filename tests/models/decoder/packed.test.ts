@@ -4,7 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
 import {
   byTokenBudget,
   hiddenStates,
@@ -15,22 +16,26 @@ import {
   packSequences,
   tokenOutputs,
 } from "../../../src/models/index.ts";
-import { cat, memory, noGrad, type Tensor, tensor, tidy } from "../../../src/torch/index.ts";
+import {
+  cat,
+  clearGradients,
+  noGrad,
+  type Tensor,
+  tensor,
+  tidy,
+} from "../../../src/torch/index.ts";
 import { GOLDEN, goldenNames, isWithoutGolden } from "../files.ts";
-import { difference, plainLogits, randomSequences, smallConfig, smallModel } from "./support.ts";
+import {
+  difference,
+  GEMMA,
+  modelsOfTests,
+  plainLogits,
+  randomSequences,
+  smallConfig,
+  smallModel,
+} from "./support.ts";
 
-const made: Model[] = [];
-
-function model(...given: Parameters<typeof smallModel>): Model {
-  const fresh = smallModel(...given);
-  made.push(fresh);
-  return fresh;
-}
-
-afterEach(() => {
-  for (const each of made.splice(0)) each.dispose();
-  expect(memory().tensors).toBe(0);
-});
+const { model, keepTrack } = modelsOfTests();
 
 /** The largest difference between packed and plain logits of some sequences. */
 function fromPlain(model: Model, sequences: readonly number[][]): number {
@@ -54,6 +59,27 @@ describe("packed logits are the plain ones", () => {
     ["mistral, a window", { family: "mistral", slidingWindows: [5, 5] }],
     ["a window in one layer", { slidingWindows: [null, 3] }],
     ["a window of one token", { slidingWindows: [1, null] }],
+    ["smollm3, one layer without rope", { family: "smollm3", withoutRope: [1] }],
+    [
+      "smollm3, that layer sees a window",
+      { family: "smollm3", withoutRope: [0], slidingWindows: [5, null] },
+    ],
+    ["gemma3", GEMMA],
+    ["gemma3, biases, untied", { ...GEMMA, outputBias: true, tiedEmbeddings: false }],
+    [
+      "gemma3, both ropes scaled",
+      {
+        ...GEMMA,
+        rope: { kind: "dynamic", theta: 10_000, factor: 2 },
+        localRope: { kind: "linear", theta: 10_000, factor: 8 },
+        maximumPositions: 8,
+      },
+    ],
+    ["gelu", { activation: "gelu-tanh" }],
+    ["scaled embeddings", { scaledEmbeddings: true }],
+    ["norms that add one", { normsAddOne: true, queryKeyNorm: true }],
+    ["norms of what is added", { outputNorms: true }],
+    ["another scale of scores", { attentionScalar: 50 }],
     ["7 heads of one", { heads: 7, keyValueHeads: 1, headDimension: 4 }],
     ["5 heads of five", { heads: 5, keyValueHeads: 5, headDimension: 2 }],
     ["9 heads of three", { heads: 9, keyValueHeads: 3, headDimension: 8, queryKeyNorm: true }],
@@ -83,6 +109,63 @@ describe("packed logits are the plain ones", () => {
     const sequences = randomSequences([9, 1, 0, 17, 2, 30], config.vocabularySize);
     expect(fromPlain(model(config, "float64"), sequences)).toBeLessThan(1e-6);
     expect(fromPlain(model(config), sequences)).toBeLessThan(5e-5);
+  });
+});
+
+describe("whatever the options", () => {
+  const heads = fc.constantFrom([1, 1], [4, 2], [3, 3], [6, 2]);
+  const rope = fc.oneof(
+    fc.record({ kind: fc.constant("default" as const), theta: fc.constantFrom(100, 10_000) }),
+    fc.record({
+      kind: fc.constant("linear" as const),
+      theta: fc.constantFrom(500, 1e6),
+      factor: fc.constantFrom(2, 8),
+    }),
+  );
+  const layers = 3;
+  const options = fc
+    .record({
+      heads,
+      ...{ queryKeyValueBias: fc.boolean(), outputBias: fc.boolean(), queryKeyNorm: fc.boolean() },
+      ...{ scaledEmbeddings: fc.boolean(), normsAddOne: fc.boolean(), outputNorms: fc.boolean() },
+      ...{ tiedEmbeddings: fc.boolean(), rope, localRope: fc.option(rope) },
+      activation: fc.constantFrom("silu" as const, "gelu-tanh" as const),
+      headDimension: fc.constantFrom(2, 6, 8),
+      attentionScalar: fc.option(fc.constantFrom(3, 40)),
+      slidingWindows: fc.array(fc.option(fc.integer({ min: 1, max: 9 })), {
+        ...{ minLength: layers, maxLength: layers },
+      }),
+      withoutRope: fc.subarray([0, 1, 2]),
+    })
+    .map(({ heads: [queries, keys], ...rest }) => {
+      const sizes = { layers, heads: queries!, keyValueHeads: keys!, hiddenSize: 10 };
+      return smallConfig({ ...rest, ...sizes, intermediateSize: 7, vocabularySize: 23 });
+    });
+
+  it("logits and gradients are the plain ones", () => {
+    const sequences = randomSequences([13, 1, 6], 23);
+    const differs = (config: ModelConfig): void => {
+      const own = smallModel(config, "float64");
+      const gradients = (logitsOf: () => Tensor): Map<string, Tensor> => {
+        logitsOf().logSoftmax(-1).select(1, 5).sum().backward();
+        const found = [...own.parameters].map(([name, { grad }]) => [name, grad!.clone()] as const);
+        clearGradients(own.parameters);
+        return new Map(found);
+      };
+      tidy(() => {
+        expect(fromPlain(own, sequences)).toBeLessThan(1e-6);
+        const plain = gradients(() => cat(sequences.map((ids) => plainLogits(own, ids))));
+        for (const layersPerSegment of [0, 2]) {
+          const packed = gradients(() =>
+            logits(own, packSequences(sequences), { layersPerSegment }),
+          );
+          for (const [name, gradient] of packed)
+            expect(difference(gradient, plain.get(name)!), name).toBeLessThan(1e-6);
+        }
+      });
+      own.dispose();
+    };
+    fc.assert(fc.property(options, differs), { numRuns: 30 });
   });
 });
 
@@ -156,7 +239,7 @@ describe.skipIf(isWithoutGolden())("golden rows, packed without their padding", 
       logits: number[][][];
     };
     const own = loadModel(join(GOLDEN, name), { dtype: "float32" });
-    made.push(own);
+    keepTrack(own);
     const kept = <Value>(rows: Value[][]) =>
       rows.map((row, i) => row.filter((_, k) => golden.attention_mask[i]![k] === 1));
     noGrad(() =>

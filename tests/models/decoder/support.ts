@@ -2,6 +2,7 @@
  * @file Small models for tests, and the forward pass once more: plain, one sequence at a time, from
  * transformers' separate matrices.
  */
+import { afterEach, expect } from "vitest";
 import {
   inverseFrequencies,
   type Model,
@@ -9,6 +10,7 @@ import {
   modelOf,
   newModel,
   presetConfig,
+  separate,
 } from "../../../src/models/index.ts";
 import {
   arange,
@@ -17,6 +19,7 @@ import {
   fromTypedArray,
   Generator,
   keep,
+  memory,
   noGrad,
   type Tensor,
   tensor,
@@ -35,6 +38,13 @@ export function smallConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   return { ...config, slidingWindows };
 }
 
+/** What makes a Gemma 3; each part of it is also tried by itself. */
+export const GEMMA: Partial<ModelConfig> = {
+  ...{ family: "gemma3_text", queryKeyNorm: true, activation: "gelu-tanh", headDimension: 10 },
+  ...{ scaledEmbeddings: true, normsAddOne: true, outputNorms: true, attentionScalar: 13 },
+  ...{ slidingWindows: [5, null], localRope: { kind: "default", theta: 500 } },
+};
+
 /** All weights random, norms and biases too: each must be in the right place. */
 export function smallModel(config: ModelConfig, dtype: Dtype = "float32", seed = 1): Model {
   const generator = new Generator(seed);
@@ -44,7 +54,8 @@ export function smallModel(config: ModelConfig, dtype: Dtype = "float32", seed =
     const plain = name.endsWith("norm.weight") || name.endsWith(".bias");
     const make = () => {
       const own = values.detach();
-      if (plain) own.normal_(generator, name.endsWith(".bias") ? 0 : 1, 0.3);
+      const middle = name.endsWith(".bias") || config.normsAddOne ? 0 : 1;
+      if (plain) own.normal_(generator, middle, 0.3);
       return own.to(dtype).clone();
     };
     tensors.set(name, keep(tidy(() => noGrad(make))));
@@ -68,20 +79,23 @@ export function randomSequences(
   );
 }
 
-/** Hidden states [tokens, hiddenSize] of one sequence, by the book. */
+/** Hidden states [tokens, hiddenSize] of one sequence, by the book. Its gradients are the parameters'. */
 export function plainHidden(model: Model, ids: readonly number[]): Tensor {
   const { config } = model;
   return tidy(() => {
-    const weights = model.weights();
+    const weights = model.adapter ? model.weights() : separate(config, model.parameters);
     const weight = (name: string): Tensor => weights.get(name)!;
+    const factors = (name: string): Tensor =>
+      config.normsAddOne ? weight(name).add(1) : weight(name);
     const norm = (x: Tensor, name: string): Tensor =>
-      x.div(x.square().mean(-1, true).add(config.normEpsilon).sqrt()).mul(weight(name));
+      x.div(x.square().mean(-1, true).add(config.normEpsilon).sqrt()).mul(factors(name));
     const linear = (x: Tensor, name: string): Tensor =>
       x.linear(weight(`${name}.weight`), weights.get(`${name}.bias`) ?? null);
-    const turn = rotation(config, ids.length);
     let x = weight("model.embed_tokens.weight").embedding(tensor([...ids], { dtype: "int64" }));
+    if (config.scaledEmbeddings) x = x.mul(Math.fround(Math.sqrt(config.hiddenSize)));
     for (let i = 0; i < config.layers; i++) {
       const at = `model.layers.${i}`;
+      const turn = rotation(config, i, ids.length);
       const normed = norm(x, `${at}.input_layernorm.weight`);
       const heads = (name: string, count: number, normName?: string): Tensor => {
         const own = linear(normed, `${at}.self_attn.${name}`).view([
@@ -97,7 +111,8 @@ export function plainHidden(model: Model, ids: readonly number[]): Tensor {
       const q = turn(heads("q_proj", config.heads, "q_norm"));
       const k = turn(heads("k_proj", config.keyValueHeads, "k_norm")).repeatInterleave(group, 0);
       const v = heads("v_proj", config.keyValueHeads).repeatInterleave(group, 0);
-      const scores = q.matmul(k.transpose(1, 2)).mul(config.headDimension ** -0.5);
+      const scalar = config.attentionScalar ?? config.headDimension;
+      const scores = q.matmul(k.transpose(1, 2)).mul(scalar ** -0.5);
       const hidden = hiddenPlaces(ids.length, config.slidingWindows[i] ?? null);
       const seen = scores
         .maskedFill(hidden, Number.NEGATIVE_INFINITY)
@@ -105,12 +120,16 @@ export function plainHidden(model: Model, ids: readonly number[]): Tensor {
         .matmul(v)
         .transpose(0, 1)
         .reshape([ids.length, -1]);
-      x = x.add(linear(seen, `${at}.self_attn.o_proj`));
-      const inner = norm(x, `${at}.post_attention_layernorm.weight`);
-      const gated = linear(inner, `${at}.mlp.gate_proj`)
-        .silu()
-        .mul(linear(inner, `${at}.mlp.up_proj`));
-      x = x.add(linear(gated, `${at}.mlp.down_proj`));
+      const after = (y: Tensor, name: string): Tensor =>
+        config.outputNorms ? norm(y, `${at}.post_${name}_layernorm.weight`) : y;
+      x = x.add(after(linear(seen, `${at}.self_attn.o_proj`), "attention"));
+      const before = config.outputNorms ? "pre_feedforward" : "post_attention";
+      const inner = norm(x, `${at}.${before}_layernorm.weight`);
+      const gate = linear(inner, `${at}.mlp.gate_proj`);
+      const gated = (config.activation === "silu" ? gate.silu() : geluByTanh(gate)).mul(
+        linear(inner, `${at}.mlp.up_proj`),
+      );
+      x = x.add(after(linear(gated, `${at}.mlp.down_proj`), "feedforward"));
     }
     return norm(x, "model.norm.weight");
   });
@@ -129,8 +148,18 @@ function hiddenPlaces(length: number, window: number | null): Tensor {
   return tensor(rows);
 }
 
-function rotation(config: ModelConfig, length: number): (x: Tensor) => Tensor {
-  const { inverseFrequencies: values, attentionScaling } = inverseFrequencies(config, length);
+function geluByTanh(x: Tensor): Tensor {
+  const inner = x.add(x.mul(x).mul(x).mul(0.044715)).mul(Math.sqrt(2 / Math.PI));
+  return x.mul(inner.tanh().add(1)).mul(0.5);
+}
+
+function rotation(config: ModelConfig, layer: number, length: number): (x: Tensor) => Tensor {
+  if (config.withoutRope.includes(layer)) return (x) => x;
+  const isLocal = config.slidingWindows[layer] !== null && config.localRope !== null;
+  const { inverseFrequencies: values, attentionScaling } = inverseFrequencies(
+    isLocal ? { ...config, rope: config.localRope! } : config,
+    length,
+  );
   const frequencies = fromTypedArray(Float32Array.from(values));
   const half = arange(0, length).to("float32").outer(frequencies);
   const angles = cat([half, half], 1);
@@ -144,4 +173,22 @@ function rotation(config: ModelConfig, length: number): (x: Tensor) => Tensor {
 /** The largest absolute difference. */
 export function difference(a: Tensor, b: Tensor): number {
   return tidy(() => a.to("float64").sub(b.to("float64")).abs().amax().item());
+}
+
+/** Makes small models that are disposed of after each test, which must leave no tensors. */
+export function modelsOfTests(): {
+  readonly model: typeof smallModel;
+  /** One that was made elsewhere. */
+  readonly keepTrack: (model: Model) => Model;
+} {
+  const made: Model[] = [];
+  const keepTrack = (model: Model): Model => {
+    made.push(model);
+    return model;
+  };
+  afterEach(() => {
+    for (const each of made.splice(0)) each.dispose();
+    expect(memory().tensors).toBe(0);
+  });
+  return { keepTrack, model: (...given) => keepTrack(smallModel(...given)) };
 }
