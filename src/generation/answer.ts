@@ -3,9 +3,10 @@
  */
 import type { Model, TextStream, Tokenizer } from "../models/index.ts";
 import type { CachedSequence } from "./cache/sequence.ts";
-import { type ChoiceCursor, choiceCursor } from "./choices.ts";
+import { type ChoiceCursor, choiceCursor, constraintCursor } from "./choices.ts";
 import type { Completion, FinishReason, GenerationRequest, SampledToken } from "./request.ts";
 import { drawSeed, type FilledSampling, fillSampling, type SamplerRow } from "./sampling.ts";
+import type { Guessable } from "./speculation/guess.ts";
 
 export interface AnswerContext {
   model: Model;
@@ -19,6 +20,8 @@ export interface AnswerContext {
 export class Answer {
   readonly sequence: CachedSequence;
   readonly conversation: string | undefined;
+  readonly task: string | undefined;
+  readonly promptLength: number;
   /** Tokens of the prompt that were in the cache when its computation began. */
   cachedTokens = 0;
   /** Whether tokens were computed since it last lost its place in the cache. */
@@ -31,6 +34,7 @@ export class Answer {
   readonly #sampling: FilledSampling;
   readonly #seed: bigint;
   readonly #drawn: SampledToken[] = [];
+  readonly #allowed: (readonly number[])[] = [];
   readonly #longest: number;
   readonly #cursor: ChoiceCursor | null;
   readonly #stream: TextStream | null;
@@ -46,15 +50,19 @@ export class Answer {
     this.#seed = BigInt.asUintN(64, BigInt(request.seed));
     this.#longest = Math.min(config.maximumPositions, context.capacity);
     this.conversation = request.conversation;
+    this.task = request.task;
+    this.promptLength = request.prompt.length;
     this.kept = request.conversation !== undefined;
     this.sequence = sequence;
     requirePrompt(request.prompt, config.vocabularySize, this.#longest);
-    const { choices, stopStrings } = this.#sampling;
+    const { choices, constraint, stopStrings, stopTokens } = this.#sampling;
     const tokenizer = (choices || stopStrings.length > 0) && requireTokenizer(context.tokenizer);
     this.#cursor =
       tokenizer && choices
         ? choiceCursor(choices, (text) => tokenizer.encodePlain(text), this.#sampling.stopTokens)
-        : null;
+        : constraint
+          ? constraintCursor(constraint.cursor(stopTokens))
+          : null;
     requireRoom(this.#cursor, this.#sampling.maximumTokens);
     this.#stream = tokenizer && stopStrings.length > 0 ? tokenizer.stream() : null;
     sequence.setTokens(request.prompt);
@@ -71,20 +79,48 @@ export class Answer {
     return this.#request.signal?.aborted === true;
   }
 
-  samplerRow(): SamplerRow {
+  /** What is known of it to whoever guesses its next tokens. */
+  guessable(): Guessable {
+    const { maximumTokens, stopTokens } = this.#sampling;
+    const { ids } = this.sequence;
+    const left = Math.min(maximumTokens - this.#drawn.length, this.#longest - ids.length);
+    const cursor = this.#cursor?.copy() ?? null;
+    return { ids, task: this.task, stopTokens, cursor, room: left - 1 };
+  }
+
+  /** Rows to draw the next token from, and those behind each guess if the guesses before it are right. */
+  samplerRows(guesses: readonly number[]): SamplerRow[] {
     const { minimumTokens, stopTokens } = this.#sampling;
-    return {
-      sampling: this.#sampling,
-      seed: drawSeed(this.#seed, this.#drawn.length),
-      repeated: this.sequence.ids,
-      forbidden: this.#drawn.length < minimumTokens ? stopTokens : [],
-      allowed: this.#cursor ? this.#cursor.allowed() : null,
-    };
+    const penalized = this.#sampling.repetitionPenalty !== 1;
+    const cursor = this.#cursor?.copy() ?? null;
+    const { ids } = this.sequence;
+    return Array.from({ length: guesses.length + 1 }, (_, place) => {
+      if (place > 0) cursor?.advance(guesses[place - 1]!);
+      const drawn = this.#drawn.length + place;
+      return {
+        sampling: this.#sampling,
+        seed: drawSeed(this.#seed, drawn),
+        repeated: place > 0 && penalized ? [...ids, ...guesses.slice(0, place)] : ids,
+        forbidden: drawn < minimumTokens ? stopTokens : [],
+        allowed: cursor ? cursor.allowed() : null,
+      };
+    });
+  }
+
+  /** What it drew after so many tokens. */
+  drawnSince(count: number): number[] {
+    return this.#drawn.slice(count).map(({ id }) => id);
+  }
+
+  get drawnCount(): number {
+    return this.#drawn.length;
   }
 
   /** Takes the next token; says whether, and why, the answer is complete. */
   take(token: SampledToken): FinishReason | null {
     this.#drawn.push(token);
+    // Of a grammar nearly all tokens may be allowed at each place: too much to be kept.
+    if (this.#sampling.choices) this.#allowed.push(this.#cursor!.allowed());
     this.sequence.ids.push(token.id);
     this.#request.onToken?.(token);
     if (this.#isStop(token.id)) return "stop";
@@ -117,6 +153,7 @@ export class Answer {
       ids: this.#drawn.map(({ id }) => id),
       logprobs: this.#drawn.map(({ logprob }) => logprob),
       sampledLogprobs: this.#drawn.map(({ sampledLogprob }) => sampledLogprob),
+      ...(this.#sampling.choices && { allowed: this.#allowed }),
       finish,
       stop: this.#stop,
       cachedTokens: this.cachedTokens,

@@ -1,6 +1,7 @@
 /**
  * @file Constrained choice: a trie of the token ids of the allowed answers.
  */
+import type { ConstraintCursor } from "./request.ts";
 
 interface Node {
   readonly children: Map<number, Node>;
@@ -9,16 +10,26 @@ interface Node {
 }
 
 /** Where an answer is in the trie. */
-export interface ChoiceCursor {
+export interface ChoiceCursor extends ConstraintCursor {
   /** Tokens of the longest answer, with the one that ends it where another could go on. */
   readonly longest: number;
-  /** Tokens that may come next. */
-  allowed(): number[];
-  advance(id: number): void;
   /** The answer, once nothing can follow it; null before. */
   finished(): string | null;
   /** The answer if it ended here. */
   text(): string | null;
+  copy(): ChoiceCursor;
+}
+
+/** A constraint of any kind as a choice without end: it is over when a stop token is drawn. */
+export function constraintCursor(cursor: ConstraintCursor): ChoiceCursor {
+  return {
+    longest: 0,
+    allowed: () => cursor.allowed(),
+    advance: (id) => cursor.advance(id),
+    finished: () => null,
+    text: () => null,
+    copy: () => constraintCursor(cursor.copy()),
+  };
 }
 
 /**
@@ -48,8 +59,11 @@ export function choiceCursor(
     }
     node.text = choice;
   }
-  const longest = longestAnswer(root, end.length > 0);
-  let at = root;
+  return cursorAt(root, longestAnswer(root, end.length > 0), end);
+}
+
+function cursorAt(place: Node, longest: number, end: readonly number[]): ChoiceCursor {
+  let at = place;
   return {
     longest,
     allowed: () => [...at.children.keys(), ...(at.text !== null ? end : [])],
@@ -60,6 +74,7 @@ export function choiceCursor(
     },
     finished: () => (at.children.size === 0 ? at.text : null),
     text: () => at.text,
+    copy: () => cursorAt(at, longest, end),
   };
 }
 

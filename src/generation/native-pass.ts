@@ -1,52 +1,63 @@
 /**
  * @file A pass of the generation engine as one native call (native/generation/decoder_pass.cc), for
- * float32 models on the CPU: most of the time of a small model was spent between operators.
+ * float32 and bfloat16 models on the CPU: most of the time of a small model was spent between operators.
  */
-import type { Model } from "../models/index.ts";
+import { embeddingScale, type Model, normsOfLayer, ropeOfLayer } from "../models/index.ts";
 import { fromTypedArray, invoke, openmanus, type Tensor } from "../torch/index.ts";
 import type { CacheStore } from "./cache/store.ts";
 import type { Layout } from "./layout.ts";
+import type { PassWeights } from "./short-weights.ts";
 import type { RotaryTable } from "./step.ts";
 
 const decoderStep = openmanus("decoder_step");
 
 /** A layer's weights in the order in which the operator takes them. */
-const LAYER = [
-  "input_layernorm.weight",
-  "self_attn.qkv_proj.weight",
-  "self_attn.qkv_proj.bias",
-  "self_attn.q_norm.weight",
-  "self_attn.k_norm.weight",
-  "self_attn.o_proj.weight",
-  "self_attn.o_proj.bias",
-  "post_attention_layernorm.weight",
-  "mlp.gate_up_proj.weight",
-  "mlp.down_proj.weight",
-];
+function weightsOfLayer(model: Model, from: PassWeights, index: number): (Tensor | null)[] {
+  const weight = (name: string) => from.layer(index, name);
+  const norms = normsOfLayer(model, index);
+  return [
+    weight("input_layernorm.weight"),
+    weight("self_attn.qkv_proj.weight"),
+    weight("self_attn.qkv_proj.bias"),
+    weight("self_attn.q_norm.weight"),
+    weight("self_attn.k_norm.weight"),
+    weight("self_attn.o_proj.weight"),
+    weight("self_attn.o_proj.bias"),
+    norms.afterAttention,
+    norms.beforeFeedForward,
+    weight("mlp.gate_up_proj.weight"),
+    weight("mlp.down_proj.weight"),
+    norms.afterFeedForward,
+  ];
+}
 
-/** Whether the native pass computes this model as it is now: an adapter may come and go. */
+/**
+ * Whether the native pass computes this model as it is now: without an adapter, or with one that is merged into the
+ * weights. They may be in float32 or bfloat16; everything is summed in float32.
+ */
 export function hasNativePass(model: Model): boolean {
-  if (model.adapter !== null || model.device !== "cpu") return false;
-  for (const parameter of model.parameters.values())
-    if (parameter.dtype !== "float32") return false;
+  if (model.device !== "cpu" || (model.adapter && !model.adapter.merged)) return false;
+  for (const { dtype } of model.parameters.values())
+    if (dtype !== "float32" && dtype !== "bfloat16") return false;
   return true;
 }
 
-/** Logits [wanted, vocabulary]. */
+/** Logits [wanted, vocabulary]; with the model's own weights, or a copy of them in fewer bytes. */
 export function nativePass(
   model: Model,
   cache: CacheStore,
   table: RotaryTable,
   layout: Layout,
+  from: PassWeights = model,
 ): Tensor {
-  const { config, parameters } = model;
+  const { config } = model;
   const weights = [
-    parameters.get("model.embed_tokens.weight")!,
-    parameters.get("model.norm.weight")!,
-    model.output,
+    from.parameters.get("model.embed_tokens.weight")!,
+    from.parameters.get("model.norm.weight")!,
+    from.output,
   ];
   const layers = Array.from({ length: config.layers }, (_, index) =>
-    LAYER.map((name) => model.layer(index, name)?.handle ?? null),
+    weightsOfLayer(model, from, index).map((weight) => weight?.handle ?? null),
   );
   return invoke(
     decoderStep,
@@ -63,6 +74,11 @@ export function nativePass(
     fromTypedArray(layout.wanted).handle,
     config.heads,
     config.slidingWindows.map((window) => window ?? -1),
+    layers.map((_, index) => ropeOfLayer(config, index) ?? -1),
     config.normEpsilon,
+    1 / Math.sqrt(config.attentionScalar ?? config.headDimension),
+    embeddingScale(model),
+    config.normsAddOne,
+    config.activation === "gelu-tanh",
   );
 }

@@ -2,11 +2,21 @@
  * @file A pass of the generation engine in single operators: for any dtype, adapter and device, and
  * the twin that tests compare the native pass with.
  */
-import { attentionOutput, feedForward, type Model, project } from "../models/index.ts";
-import { fromTypedArray, invoke, openmanus, rmsNorm, type Tensor, tidy } from "../torch/index.ts";
+import {
+  attentionOutput,
+  embedded,
+  feedForward,
+  type Model,
+  normalised,
+  project,
+} from "../models/index.ts";
+import { fromTypedArray, invoke, openmanus, type Tensor, tidy } from "../torch/index.ts";
 import type { CacheStore } from "./cache/store.ts";
+import { deviceLayout } from "./device/layout.ts";
+import { rowsAttention } from "./device/rows-attention.ts";
 import type { Layout } from "./layout.ts";
 import type { RotaryTable } from "./step.ts";
+import type { ModelParts, PartModel } from "./tensor-parallel.ts";
 
 const cachedAttention = openmanus("cached_attention");
 
@@ -18,20 +28,71 @@ export function operatorPass(
   layout: Layout,
 ): Tensor {
   const { config, parameters } = model;
-  const positions = fromTypedArray(layout.positions);
+  const parts = partsOf(model);
+  parts?.begin(layout);
+  const { ids, positions, wanted, attend } = placed(model, layout, cache);
   const angles = {
-    cos: table.cos.indexSelect(0, positions),
-    sin: table.sin.indexSelect(0, positions),
+    cos: table.cos.indexSelect(1, positions),
+    sin: table.sin.indexSelect(1, positions),
   };
+  let x = parts ? parts.embedded(ids) : embedded(model, ids);
+  for (let i = 0; i < config.layers; i++) x = tidy(() => cachedLayer(model, i, x, angles, attend));
+  const norm = parameters.get("model.norm.weight")!;
+  const hidden = normalised(config, x.indexSelect(0, wanted), norm);
+  return parts ? parts.logits(hidden) : hidden.linear(model.output);
+}
+
+/** What a pass needs, where the model is. */
+interface Placed {
+  readonly ids: Tensor;
+  readonly positions: Tensor;
+  readonly wanted: Tensor;
+  readonly attend: Attend;
+}
+
+/** Puts keys and values of the new tokens into a layer's cache, and attends to what is there. */
+type Attend = (
+  layer: number,
+  queries: Tensor,
+  keys: Tensor,
+  values: Tensor,
+  how: { readonly scale: number; readonly window: number | null },
+) => Tensor;
+
+function placed({ device, config }: Model, layout: Layout, cache: CacheStore): Placed {
+  if (device !== "cpu") {
+    const there = deviceLayout(layout, config, device);
+    return {
+      ...there,
+      attend: (layer, queries, keys, values, how) =>
+        rowsAttention(queries, keys, values, cache.keys[layer]!, cache.values[layer]!, there, how),
+    };
+  }
   const where = [layout.queryOffsets, layout.lengths, layout.pageOffsets, layout.pages].map(
     (values) => fromTypedArray(values),
   );
-  let x = parameters.get("model.embed_tokens.weight")!.embedding(fromTypedArray(layout.ids));
-  for (let i = 0; i < config.layers; i++)
-    x = tidy(() => cachedLayer(model, i, x, angles, cache, where));
-  const places = fromTypedArray(layout.wanted.map((sequence) => layout.last[sequence]!));
-  const norm = parameters.get("model.norm.weight")!;
-  return rmsNorm(x.indexSelect(0, places), norm, config.normEpsilon).linear(model.output);
+  return {
+    ids: fromTypedArray(layout.ids),
+    positions: fromTypedArray(layout.positions),
+    wanted: fromTypedArray(layout.wanted),
+    attend: (layer, queries, keys, values, { scale, window }) =>
+      invoke(
+        cachedAttention,
+        queries.handle,
+        keys.handle,
+        values.handle,
+        cache.keys[layer]!.handle,
+        cache.values[layer]!.handle,
+        ...where.map(({ handle }) => handle),
+        scale,
+        window ?? -1,
+      ),
+  };
+}
+
+/** Of a model that is split over ranks. */
+function partsOf(model: Model): ModelParts | undefined {
+  return "parts" in model ? (model as PartModel).parts : undefined;
 }
 
 function cachedLayer(
@@ -39,22 +100,14 @@ function cachedLayer(
   index: number,
   x: Tensor,
   angles: { cos: Tensor; sin: Tensor },
-  cache: CacheStore,
-  where: readonly Tensor[],
+  attend: Attend,
 ): Tensor {
   const { config } = model;
   const { queries, keys, values } = project(model, index, x, angles);
-  const seen = invoke(
-    cachedAttention,
-    queries.handle,
-    keys.handle,
-    values.handle,
-    cache.keys[index]!.handle,
-    cache.values[index]!.handle,
-    ...where.map(({ handle }) => handle),
-    config.headDimension ** -0.5,
-    config.slidingWindows[index] ?? -1,
-  );
+  const seen = attend(index, queries, keys, values, {
+    scale: (config.attentionScalar ?? config.headDimension) ** -0.5,
+    window: config.slidingWindows[index] ?? null,
+  });
   const y = attentionOutput(model, index, x, seen);
   return feedForward(model, index, y);
 }

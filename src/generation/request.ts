@@ -26,6 +26,23 @@ export interface SamplingOptions {
   stopStrings?: readonly string[];
   /** The answer's text is one of these, by construction. */
   choices?: readonly string[];
+  /** Any other rule of what may come next; not together with choices. Only engines of this process know it. */
+  constraint?: Constraint;
+}
+
+/** A rule of which tokens may come next: a grammar, a list. */
+export interface Constraint {
+  /** At the beginning of an answer. Any of `stopTokens` ends one that may end. */
+  cursor(stopTokens: readonly number[]): ConstraintCursor;
+}
+
+/** Where an answer is under such a rule. */
+export interface ConstraintCursor {
+  /** Tokens that may come next, stop tokens among them; never none. */
+  allowed(): readonly number[];
+  advance(id: number): void;
+  /** Another one at the same place, which goes its own way. */
+  copy(): ConstraintCursor;
 }
 
 export interface GenerationRequest {
@@ -39,6 +56,11 @@ export interface GenerationRequest {
    * prompt begins with what is known computes only what is new. `release` ends it.
    */
   conversation?: string;
+  /**
+   * What it is about: requests of the same task get similar answers, so the engine guesses by earlier ones.
+   * Changes how long an answer takes, never what it is. Servers are not told.
+   */
+  task?: string;
   signal?: AbortSignal;
   /** Called for each token as it is drawn. */
   onToken?: (token: SampledToken) => void;
@@ -62,6 +84,8 @@ export interface Completion {
   ids: number[];
   logprobs: number[];
   sampledLogprobs: number[];
+  /** With choices: for each token the ids that could be drawn; null where all could. Absent: all, always. */
+  allowed?: (readonly number[] | null)[];
   finish: FinishReason;
   /** The string or token id that ended it. */
   stop: string | number | null;

@@ -5,9 +5,11 @@ import { fromTypedArray, invoke, openmanus, type Tensor, tidy } from "../torch/i
 import type { SampledToken, SamplingOptions } from "./request.ts";
 
 const sample = openmanus("sample");
+/** The same draws, of logits that are not on the CPU. */
+const sampleElsewhere = openmanus("sample_elsewhere");
 
-export type FilledSampling = Required<Omit<SamplingOptions, "choices" | "bias">> &
-  Pick<SamplingOptions, "choices" | "bias">;
+export type FilledSampling = Required<Omit<SamplingOptions, "choices" | "bias" | "constraint">> &
+  Pick<SamplingOptions, "choices" | "bias" | "constraint">;
 
 /** Fills in defaults; a value out of range is an error that names it. */
 export function fillSampling(
@@ -66,6 +68,7 @@ export function fillSampling(
     filled.choices === undefined || filled.choices.length > 0,
     "a list with at least one string",
   );
+  check("constraint", !(filled.constraint && filled.choices), "absent where there are choices");
   return filled;
 }
 
@@ -140,7 +143,7 @@ export function drawTokens(logits: Tensor, rows: readonly SamplerRow[]): (Sample
   }
   const drawn = tidy(() =>
     invoke(
-      sample,
+      logits.device === "cpu" ? sample : sampleElsewhere,
       logits.to("float32").handle,
       fromTypedArray(seeds).handle,
       fromTypedArray(settings, [rows.length, 5]).handle,

@@ -8,8 +8,10 @@ import type { CacheStore } from "./cache/store.ts";
 import { layoutOf, type Work } from "./layout.ts";
 import { hasNativePass, nativePass } from "./native-pass.ts";
 import { operatorPass } from "./operator-pass.ts";
+import type { PassWeights } from "./short-weights.ts";
 
 export interface RotaryTable {
+  /** [ropes, positions, headDimension / 2] */
   cos: Tensor;
   sin: Tensor;
   dispose(): void;
@@ -18,16 +20,18 @@ export interface RotaryTable {
 /** Angles of all positions, once. */
 export function rotaryTable(model: Model): RotaryTable {
   const length = model.config.maximumPositions;
+  const positions = (count: number) => arange(0, count, 1, { device: model.device });
   const { cos, sin } = keep(
-    tidy(() => ({ ...rotaryAngles(model.config, arange(0, length), length, model.device) })),
+    tidy(() => ({ ...rotaryAngles(model.config, positions(length), length, model.device) })),
   );
   return { cos, sin, dispose: () => dispose([cos, sin]) };
 }
 
 /**
- * Computes the new tokens of all sequences into the cache. Returns the logits after each sequence's
- * last new token, [wanted, vocabulary], of those that `wanted` names (indices into `work`), or null if
- * it names none.
+ * Computes the new tokens of all sequences into the cache, and the guesses behind them, which do not
+ * count as computed until they are found to be true. Returns the logits after the last new token, and
+ * after each guess, of those that `wanted` names (indices into `work`), [rows, vocabulary], or null if it
+ * names none. `short`: a copy of the weights in fewer bytes, to compute with instead.
  */
 export function forwardStep(
   model: Model,
@@ -35,9 +39,16 @@ export function forwardStep(
   table: RotaryTable,
   work: readonly Work[],
   wanted: readonly number[],
+  short?: PassWeights,
 ): Tensor | null {
-  const pass = hasNativePass(model) ? nativePass : operatorPass;
-  const logits = noGrad(() => tidy(() => pass(model, cache, table, layoutOf(work, wanted))));
+  const layout = layoutOf(work, wanted);
+  const logits = noGrad(() =>
+    tidy(() =>
+      hasNativePass(model)
+        ? nativePass(model, cache, table, layout, short)
+        : operatorPass(model, cache, table, layout),
+    ),
+  );
   for (const { sequence, tokens } of work) sequence.markComputed(sequence.computed + tokens);
   if (wanted.length > 0) return logits;
   logits.dispose();

@@ -69,7 +69,9 @@ describe("the same request gets the same tokens", () => {
   });
 
   it("with preemptions", async () => {
-    const { answers, preemptions } = await answersOf({ cacheBytes: 60 * PAGE });
+    // When it pays to guess is a matter of time, and guesses finish answers sooner: of those see speculation.test.ts.
+    const options = { cacheBytes: 60 * PAGE, speculation: false };
+    const { answers, preemptions } = await answersOf(options);
     expect(preemptions).toBeGreaterThan(20);
     await expectSame(answers);
   });

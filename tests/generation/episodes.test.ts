@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { createEngine, type Engine, type SamplingOptions } from "../../src/generation/index.ts";
 import type { Model, ModelConfig } from "../../src/models/index.ts";
 import { memory } from "../../src/torch/index.ts";
-import { largestDifference, packedLogprobs, random, testModel } from "./support.ts";
+import { GEMMA_PARTS, largestDifference, packedLogprobs, random, testModel } from "./support.ts";
 
 /** What was sampled in one episode. */
 interface Played {
@@ -83,6 +83,8 @@ describe("log-probabilities equal the training path's", () => {
     ["no grouping of heads", { keyValueHeads: 4 }],
     ["heads of 24", { headDimension: 24 }],
     ["biases, no norms", { queryKeyValueBias: true, queryKeyNorm: false }],
+    ["no rope in a layer with a window", { withoutRope: [0], slidingWindows: [12, null] }],
+    ["what Gemma 3 has", GEMMA_PARTS],
   ])("with %s", async (_, config) => {
     const model = testModel(config);
     const { difference, drawn } = await playAll(model, 12, 8 * 16 * 1024);

@@ -9,9 +9,17 @@ import { layoutOf, type Work } from "../../src/generation/layout.ts";
 import { hasNativePass, nativePass } from "../../src/generation/native-pass.ts";
 import { operatorPass } from "../../src/generation/operator-pass.ts";
 import { type RotaryTable, rotaryTable } from "../../src/generation/step.ts";
-import type { Model } from "../../src/models/index.ts";
-import { memory, noGrad, setThreads, threads, tidy } from "../../src/torch/index.ts";
-import { type Random, random, type TestModelOptions, testModel } from "./support.ts";
+import { type Model, modelOf } from "../../src/models/index.ts";
+import {
+  type Dtype,
+  keep,
+  memory,
+  noGrad,
+  setThreads,
+  threads,
+  tidy,
+} from "../../src/torch/index.ts";
+import { GEMMA_PARTS, type Random, random, type TestModelOptions, testModel } from "./support.ts";
 
 const PAGES = 200;
 const BEFORE = memory().tensors;
@@ -60,6 +68,18 @@ class Runner {
   }
 }
 
+/** The model with its weights in another dtype; the first one is disposed of, unless it is kept. */
+function inDtype(model: Model, dtype: Dtype, isLast = true): Model {
+  const tensors = new Map(
+    [...model.parameters].map(([name, tensor]) => [
+      name,
+      keep(tidy(() => noGrad(() => tensor.detach().to(dtype).clone()))),
+    ]),
+  );
+  if (isLast) model.dispose();
+  return modelOf(model.config, tensors);
+}
+
 /** Prompts and single tokens of several sequences, some of them without wanted logits. */
 function randomSteps(from: Random, vocabulary: number) {
   return Array.from({ length: 8 }, () =>
@@ -86,6 +106,14 @@ const MODELS: [string, TestModelOptions][] = [
   ["one key head", { heads: 6, keyValueHeads: 1, headDimension: 10 }],
   ["sliding windows", { slidingWindows: [5, 20] }],
   ["an output layer of its own", { tiedEmbeddings: false }],
+  ["no rope in one layer", { queryKeyNorm: false, withoutRope: [1], slidingWindows: [null, 20] }],
+  ["what Gemma 3 has", GEMMA_PARTS],
+  [
+    "Gemma 3, biases",
+    { ...GEMMA_PARTS, queryKeyValueBias: true, outputBias: true, withoutRope: [0] },
+  ],
+  ["gelu alone", { activation: "gelu-tanh" }],
+  ["norms of what is added", { outputNorms: true }],
   ["odd sizes", { hiddenSize: 37, intermediateSize: 301, headDimension: 6, vocabularySize: 211 }],
 ];
 
@@ -143,23 +171,37 @@ describe("the native pass", () => {
     expect(memory().tensors).toBe(BEFORE);
   });
 
+  it.each(MODELS)("bfloat16 weights give the bits of the same in float32: %s", (_, options) => {
+    const short = inDtype(testModel({ sharpness: 2, ...options }), "bfloat16");
+    // The same numbers, but for Gemma's scale of embeddings, which is rounded as they are.
+    const { hiddenSize } = short.config;
+    const isRounded = options.scaledEmbeddings && Math.sqrt(hiddenSize) % 1 !== 0;
+    const wide = inDtype(short, "float32", false);
+    expect(hasNativePass(short)).toBe(true);
+    const [ours, same] = [new Runner(short, nativePass), new Runner(wide, nativePass)];
+    const twin = new Runner(short, operatorPass);
+    const from = random(4);
+    for (const step of randomSteps(from, short.config.vocabularySize)) {
+      const found = ours.add(step);
+      const expected = same.add(step);
+      if (!isRounded) expect(found).toEqual(expected);
+      // The operators round every activation to three digits.
+      expect(largestDifference(found, twin.add(step))).toBeLessThan(0.5);
+    }
+    for (const each of [ours, same, twin, short, wide]) each.dispose();
+    expect(memory().tensors).toBe(BEFORE);
+  });
+
   it("leaves other dtypes and adapters to the operators", () => {
     const model = testModel();
     model.adapter = { add: (_layer, _matrix, _x, product) => product };
     expect(hasNativePass(model)).toBe(false);
     model.adapter = null;
     expect(hasNativePass(model)).toBe(true);
-    model.dispose();
-    const short = testModel();
-    const [name, tensor] = [...short.parameters][1]!;
-    const parameters = short.parameters as Map<string, typeof tensor>;
-    parameters.set(
-      name,
-      tidy(() => tensor.detach().to("bfloat16")),
-    );
-    expect(hasNativePass(short)).toBe(false);
-    tensor.dispose();
-    short.dispose();
+    const half = inDtype(model, "float16");
+    expect(hasNativePass(half)).toBe(false);
+    half.dispose();
+    expect(memory().tensors).toBe(BEFORE);
   });
 
   it("refuses what does not fit", () => {

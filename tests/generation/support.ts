@@ -38,6 +38,12 @@ export function testModel(options: TestModelOptions = {}): Model {
   return model;
 }
 
+/** What makes a Gemma 3 of a small model: windows of its size, and two ropes. */
+export const GEMMA_PARTS: Partial<ModelConfig> = {
+  ...{ scaledEmbeddings: true, normsAddOne: true, outputNorms: true, activation: "gelu-tanh" },
+  ...{ attentionScalar: 9, slidingWindows: [7, null], localRope: { kind: "default", theta: 100 } },
+};
+
 const TEXT = [
   "go north, go south, look around, take the lamp, open the mailbox, go to the desk",
   "take lamp from desk. put lamp in mailbox. go north and look at the desk",

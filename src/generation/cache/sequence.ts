@@ -54,6 +54,12 @@ export class CachedSequence {
     return true;
   }
 
+  /** Gives back pages beyond those of its tokens: they were for guesses. */
+  releaseSpare(): void {
+    for (const page of this.pages.splice(Math.ceil(this.ids.length / this.#pool.pageSize)))
+      this.#pool.release(page);
+  }
+
   /** Notes that the tokens up to `count` are computed, and lets others find the full pages. */
   markComputed(count: number): void {
     const first = this.#fullPages(this.computed);

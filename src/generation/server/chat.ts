@@ -2,9 +2,10 @@
  * @file Chats over HTTP: messages in, text out (`/v1/chat/completions`), for servers that give nothing
  * else. For evaluation, summaries and judges: what such a server sampled cannot be trained on.
  */
-import { ServerError } from "./errors.ts";
-import { exchange } from "./exchange.ts";
+import { reported, ServerError } from "./errors.ts";
+import { ask } from "./exchange.ts";
 import { createLimiter } from "./limiter.ts";
+import { largestAnswer, requireLength } from "./limits.ts";
 import { optionalCount, requireObject, unexpected } from "./protocol.ts";
 import { withRetries } from "./retry.ts";
 import { addressOf, checkedSettings, type ServerOptions } from "./settings.ts";
@@ -59,10 +60,18 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     const leave = await limiter.enter(stopping);
     try {
       const attempt = async (): Promise<ChatAnswer> => {
-        const { apiKey } = options;
-        const { timeout } = settings;
-        for await (const json of exchange({ url, body, apiKey, timeout, signal: stopping }))
-          return answerOf(json);
+        let answer: ChatAnswer | undefined;
+        await ask(
+          {
+            ...{ url, body, apiKey: options.apiKey, signal: stopping },
+            ...{ timeout: settings.timeout, silence: undefined },
+            largest: largestAnswer(maximumTokens),
+          },
+          (json) => {
+            answer ??= answerOf(json, maximumTokens);
+          },
+        );
+        if (answer) return answer;
         throw new ServerError(`${url}: the server's answer is empty`, { retryable: true });
       };
       return await withRetries(attempt, seed, settings, stopping);
@@ -72,12 +81,9 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
   };
 }
 
-function answerOf(json: unknown): ChatAnswer {
+function answerOf(json: unknown, maximumTokens: number | undefined): ChatAnswer {
   const answer = requireObject(json, "it");
-  if (answer.error) {
-    const error = answer.error as { message?: unknown };
-    throw new ServerError(`the server reports: ${error.message ?? JSON.stringify(error)}`);
-  }
+  if (answer.error) throw reported(answer.error);
   if (!Array.isArray(answer.choices) || answer.choices.length === 0)
     throw unexpected("choices must be a list with an entry", answer.choices);
   const choice = requireObject(answer.choices[0], "choices[0]");
@@ -86,6 +92,7 @@ function answerOf(json: unknown): ChatAnswer {
   const text = message.content ?? "";
   if (typeof text !== "string")
     throw unexpected("choices[0].message.content must be a string", text);
+  requireLength(text, maximumTokens);
   const usage = answer.usage ? requireObject(answer.usage, "usage") : {};
   return {
     text,

@@ -6,9 +6,10 @@ import type { Tokenizer } from "../../models/index.ts";
 import type { Completion, GenerationRequest, TextGenerator } from "../request.ts";
 import { fillSampling } from "../sampling.ts";
 import { CompletionBuilder } from "./completion-builder.ts";
-import { ServerError } from "./errors.ts";
-import { exchange } from "./exchange.ts";
+import { named, ServerError } from "./errors.ts";
+import { type Asking, ask } from "./exchange.ts";
 import { createLimiter } from "./limiter.ts";
+import { largestAnswer } from "./limits.ts";
 import { openai, openaiText } from "./openai.ts";
 import { type Protocol, seedOf } from "./protocol.ts";
 import { withRetries } from "./retry.ts";
@@ -17,6 +18,8 @@ import { addressOf, checkedSettings, type ServerOptions } from "./settings.ts";
 export interface ServerGenerator extends TextGenerator {
   /** Recorded on completions; to be raised by whoever gives the server new weights. */
   weightsVersion: number;
+  /** The name by which requests call the model. */
+  model: string;
 }
 
 export function createServerGenerator(options: ServerOptions): ServerGenerator {
@@ -31,7 +34,10 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
   const closing = new Error("generate: the generator was closed");
   let closed = false;
 
-  const generator: ServerGenerator = { weightsVersion: 0, generate, release() {}, close };
+  const generator: ServerGenerator = {
+    ...{ weightsVersion: 0, model: options.model },
+    ...{ generate, release() {}, close },
+  };
   return generator;
 
   async function generate(request: GenerationRequest): Promise<Completion> {
@@ -45,6 +51,7 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
       );
     const builder = new CompletionBuilder(request, sampling, {
       tokenizer,
+      vocabularySize: options.vocabularySize ?? tokenizer?.vocabularySize,
       retokenize: viaText,
       known: options.logprobs ?? "model",
       weightsVersion: generator.weightsVersion,
@@ -52,10 +59,11 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
     const stream = !viaText && (options.streaming === "always" || request.onToken !== undefined);
     const body = {
       ...protocol.body({
-        model: options.model,
+        model: generator.model,
         prompt: viaText ? tokenizer!.decode(request.prompt) : request.prompt,
         sampling,
         ownStopTokens: request.sampling.stopTokens !== undefined,
+        ignoresEnd: !endsAt(request.sampling.stopTokens, tokenizer?.eosTokenId),
         seed: seedOf(request),
         stream,
       }),
@@ -66,7 +74,13 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
     if (conversation !== undefined) conversations.add(conversation);
-    const running = answer(body, request, builder, stopping.signal);
+    const asking = {
+      ...{ url, body, apiKey: options.apiKey, signal: stopping.signal },
+      timeout: stream ? settings.streamTimeout : settings.timeout,
+      silence: stream ? settings.timeout : undefined,
+      largest: largestAnswer(sampling.maximumTokens, request.prompt.length),
+    };
+    const running = answer(asking, request, builder);
     open.set(stopping, running);
     try {
       return await running;
@@ -82,36 +96,31 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
   }
 
   async function answer(
-    body: Record<string, unknown>,
+    asking: Asking,
     request: GenerationRequest,
     builder: CompletionBuilder,
-    signal: AbortSignal,
   ): Promise<Completion> {
-    const leave = await limiter.enter(signal);
+    const leave = await limiter.enter(asking.signal);
     try {
       await withRetries(
-        () => attempt(body, builder, signal),
+        () => attempt(asking, builder),
         BigInt(request.seed),
         settings,
-        signal,
+        asking.signal,
       );
       return builder.finished();
+    } catch (error) {
+      throw error instanceof ServerError ? named(url, error) : error;
     } finally {
       leave();
     }
   }
 
-  async function attempt(
-    body: Record<string, unknown>,
-    builder: CompletionBuilder,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async function attempt(asking: Asking, builder: CompletionBuilder): Promise<void> {
     builder.begin();
     try {
-      const { apiKey } = options;
-      for await (const json of exchange({ url, body, apiKey, timeout: settings.timeout, signal }))
-        builder.add(protocol.piece(json));
-      builder.requireEnd(url);
+      await ask(asking, (json) => builder.add(protocol.piece(json)));
+      builder.requireEnd();
     } catch (error) {
       // Tokens that were handed out cannot be taken back, and a second answer may differ.
       if (error instanceof ServerError && error.retryable && builder.handedOut > 0)
@@ -145,6 +154,17 @@ function requireSendable(request: GenerationRequest, tokenizer: Tokenizer | unde
       throw new RangeError(
         `generate: bias ${bias} of token ${id}: servers take -${LARGEST_BIAS} to ${LARGEST_BIAS}`,
       );
+  if (sampling.constraint)
+    throw new RangeError(
+      "sampling: constraint is a rule of this program, which a server cannot be told; use choices",
+    );
   if (sampling.choices && !tokenizer)
     throw new Error("generate: choices need the generator's tokenizer, to check the answer");
+}
+
+function endsAt(
+  stopTokens: readonly number[] | undefined,
+  end: number | null | undefined,
+): boolean {
+  return end !== null && end !== undefined && stopTokens?.includes(end) === true;
 }

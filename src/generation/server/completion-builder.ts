@@ -4,7 +4,9 @@
 import type { Tokenizer } from "../../models/index.ts";
 import type { Completion, FinishReason, GenerationRequest, SampledToken } from "../request.ts";
 import type { FilledSampling } from "../sampling.ts";
+import { requireAgreement } from "./agreement.ts";
 import { ServerError } from "./errors.ts";
+import { requireLength } from "./limits.ts";
 import { emptyPiece, type Piece } from "./protocol.ts";
 
 /**
@@ -18,11 +20,16 @@ export type LogprobKind = "model" | "tempered" | "sampled";
 
 export interface CompletionBuilderOptions {
   tokenizer: Tokenizer | undefined;
+  /** Ids from here on mean nothing; undefined: that is not known. */
+  vocabularySize: number | undefined;
   /** Whether the answer's text is to be tokenised again. */
   retokenize: boolean;
   known: LogprobKind;
   weightsVersion: number;
 }
+
+/** Tokens more than twice the maximum that a text may have when it is tokenised again. */
+const RETOKENIZED_ROOM = 16;
 
 export class CompletionBuilder {
   /** Everything of this attempt so far. */
@@ -50,6 +57,8 @@ export class CompletionBuilder {
 
   add(piece: Piece): void {
     const all = this.piece;
+    this.#requireRoom(all.ids.length + piece.ids.length);
+    this.#requireKnown(piece.ids);
     for (const [i, id] of piece.ids.entries()) {
       all.ids.push(id);
       all.logprobs.push(piece.logprobs[i]!);
@@ -63,22 +72,40 @@ export class CompletionBuilder {
   }
 
   /** After the last piece: an answer without an end was cut off. */
-  requireEnd(url: string): void {
-    const { finish, ids, completionTokens } = this.piece;
+  requireEnd(): void {
+    const { finish, ids, text, completionTokens } = this.piece;
     if (finish === null)
       throw new ServerError(
-        `${url}: the answer broke off after ${ids.length} tokens, without a finish_reason`,
+        `the answer broke off after ${ids.length} tokens, without a finish_reason`,
         { retryable: true },
       );
     if (this.#options.retokenize) return;
-    const most = this.#sampling.maximumTokens;
-    if (ids.length === 0 || ids.length > most)
-      throw new ServerError(
-        `the server's answer has ${ids.length} tokens; expected 1 to ${most} (maximumTokens)`,
-      );
+    if (ids.length === 0) this.#wrongLength(0);
     if (completionTokens !== null && completionTokens !== ids.length)
       throw new ServerError(
         `the server's answer has ${ids.length} token ids, but says that it made ${completionTokens}`,
+      );
+    const { tokenizer } = this.#options;
+    if (tokenizer) requireAgreement(text, ids, tokenizer, this.#sampling.stopStrings);
+  }
+
+  /** At once: a server that does not stop is not listened to until it does. */
+  #requireRoom(count: number): void {
+    if (count > this.#sampling.maximumTokens) this.#wrongLength(count);
+  }
+
+  #wrongLength(count: number): never {
+    throw new ServerError(
+      `the server's answer has ${count} tokens; expected 1 to ${this.#sampling.maximumTokens} (maximumTokens)`,
+    );
+  }
+
+  #requireKnown(ids: readonly number[]): void {
+    const { vocabularySize = Infinity } = this.#options;
+    const unknown = ids.find((id) => id >= vocabularySize);
+    if (unknown !== undefined)
+      throw new ServerError(
+        `the server's answer has token id ${unknown}; the vocabulary here has ${vocabularySize} (is it the same tokenizer?)`,
       );
   }
 
@@ -112,7 +139,11 @@ export class CompletionBuilder {
     const { text, finish, stop } = this.piece;
     // Servers leave a stop string out of the text; ours is part of the answer.
     const whole = finish === "stop" && typeof stop === "string" ? text + stop : text;
+    requireLength(whole, this.#sampling.maximumTokens);
     this.piece.ids = tokenizer.encode(whole);
+    // The same text may take some more tokens than the server's, and not many more.
+    const { length } = this.piece.ids;
+    if (length > 2 * this.#sampling.maximumTokens + RETOKENIZED_ROOM) this.#wrongLength(length);
     this.piece.logprobs = this.piece.ids.map(() => Number.NaN);
     for (const id of this.piece.ids) this.#handOut(this.#token(id, Number.NaN));
   }

@@ -1,6 +1,7 @@
 /**
  * @file What can go wrong between us and a server, and whether asking again may help.
  */
+import { type Answer, type ExchangeError, oneLine, shown } from "../../network/index.ts";
 
 export interface ServerErrorOptions {
   /** The HTTP status, where there was one. */
@@ -26,6 +27,23 @@ export class ServerError extends Error {
   }
 }
 
+/** The same error, naming the server that it is about. */
+export function named(url: string, error: ServerError): ServerError {
+  if (error.message.startsWith(url)) return error;
+  const { status, retryable, retryAfter, cause } = error;
+  return new ServerError(`${url}: ${error.message}`, {
+    ...(status !== null && { status }),
+    ...{ retryable, retryAfter, cause },
+  });
+}
+
+/** An error that is told in an answer's body, although the status says that all is well. */
+export function reported(error: unknown): ServerError {
+  const { message = error } = (typeof error === "object" ? error : {}) as { message?: unknown };
+  const said = typeof message === "string" ? oneLine(message) : shown(error, 300);
+  return new ServerError(`the server reports: ${said}`);
+}
+
 /** Too early, too many, too busy: statuses that pass. */
 function passes(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
@@ -41,25 +59,25 @@ const ADVICE: Record<number, string> = {
 };
 
 /** The error of a response that is not 2xx. */
-export function statusError(url: string, response: Response, body: string): ServerError {
-  const { status } = response;
+export function statusError(url: string, answer: Answer, body: string): ServerError {
+  const { status, redirect, headers } = answer;
   const said = messageOf(body);
   const advice =
-    status >= 300 && status < 400
-      ? `it redirects to ${response.headers.get("location")}: use that as baseUrl`
-      : ADVICE[status];
+    redirect === null
+      ? ADVICE[status]
+      : `it redirects to ${oneLine(redirect)}: use that as baseUrl`;
   return new ServerError(
     `${url} answered ${status}${said ? `: ${said}` : ""}${advice ? ` (${advice})` : ""}`,
     {
       status,
       retryable: passes(status),
-      retryAfter: parseRetryAfter(response.headers.get("retry-after")),
+      retryAfter: parseRetryAfter(headers.get("retry-after")),
     },
   );
 }
 
 /** What an error's body says, in any of the usual forms, not too long. */
-export function messageOf(body: string): string {
+function messageOf(body: string): string {
   let found: unknown = body;
   try {
     const json = JSON.parse(body) as Record<string, unknown> | null;
@@ -68,12 +86,8 @@ export function messageOf(body: string): string {
   } catch {
     // Plain text or HTML: shown as it is.
   }
-  const text = typeof found === "string" ? found : JSON.stringify(found ?? body);
-  return shorten(text.trim());
-}
-
-export function shorten(text: string, length = 300): string {
-  return text.length <= length ? text : `${text.slice(0, length)}…`;
+  found ??= body;
+  return typeof found === "string" ? oneLine(found) : shown(found, 300);
 }
 
 /** Seconds or a date, as HTTP has it; in milliseconds. */
@@ -85,13 +99,10 @@ function parseRetryAfter(value: string | null): number | null {
   return Number.isNaN(milliseconds) ? null : Math.max(0, milliseconds);
 }
 
-/** The error of a connection that failed, with the reason that fetch hides in its cause. */
-export function connectionError(url: string, error: unknown, doing: string): ServerError {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = (cause as { code?: unknown } | null)?.code;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+/** The error of a connection that failed. */
+export function connectionError(url: string, error: ExchangeError, doing: string): ServerError {
   return new ServerError(
-    `${url}: the connection failed while ${doing}: ${code ? `${code} ` : ""}${reason} (is the server running?)`,
+    `${url}: the connection failed while ${doing}: ${oneLine(error.message)} (is the server running?)`,
     { retryable: true, cause: error },
   );
 }

@@ -3,7 +3,8 @@
  * come out as `token_ids` (vLLM, SGLang), as "token_id:N" among the logprobs (older vLLM), or beside
  * each log-probability (llama.cpp).
  */
-import { ServerError } from "./errors.ts";
+import { shown } from "../../network/index.ts";
+import { reported, ServerError } from "./errors.ts";
 import {
   type BodyOptions,
   optionalCount,
@@ -53,7 +54,9 @@ function commonBody(options: BodyOptions): Record<string, unknown> {
     ...(sampling.bias && { logit_bias: Object.fromEntries(sampling.bias) }),
     ...(sampling.stopStrings.length > 0 && { stop: sampling.stopStrings }),
     // Ours replace the model's own; servers add them to the model's own unless told.
-    ...(options.ownStopTokens && { stop_token_ids: sampling.stopTokens, ignore_eos: true }),
+    ...(options.ownStopTokens && { stop_token_ids: sampling.stopTokens }),
+    // llama.cpp takes it for a ban of that token: said only where it is not among ours anyway.
+    ...(options.ownStopTokens && options.ignoresEnd && { ignore_eos: true }),
     ...(sampling.choices && { structured_outputs: { choice: sampling.choices } }),
     ...(stream && { stream: true, stream_options: { include_usage: true } }),
   };
@@ -61,10 +64,7 @@ function commonBody(options: BodyOptions): Record<string, unknown> {
 
 function readPiece(json: unknown, withIds: boolean): Piece {
   const answer = requireObject(json, "it");
-  if (answer.error) {
-    const error = answer.error as { message?: unknown };
-    throw new ServerError(`the server reports: ${error.message ?? JSON.stringify(error)}`);
-  }
+  if (answer.error) throw reported(answer.error);
   const usage = answer.usage ? requireObject(answer.usage, "usage") : {};
   const details = usage.prompt_tokens_details as { cached_tokens?: unknown } | null | undefined;
   const counts = {
@@ -85,7 +85,7 @@ function readPiece(json: unknown, withIds: boolean): Piece {
     ...tokens,
     text,
     finish: finishOf(choice.finish_reason),
-    stop: typeof stop === "string" || typeof stop === "number" ? stop : null,
+    stop: typeof stop === "string" ? stop : optionalCount(stop),
     ...counts,
   };
 }
@@ -136,15 +136,18 @@ function tokensOfContent(content: unknown[]): { ids: number[]; logprobs: number[
 /** The ids of ["token_id:5", …]; null if they are not spelled so. */
 function idsFromNames(names: unknown): number[] | null {
   if (!Array.isArray(names)) return null;
-  const ids = names.map((name) => /^token_id:(\d+)$/.exec(String(name))?.[1]);
-  return ids.every((id) => id !== undefined) ? ids.map(Number) : null;
+  const spelled = names.map((name) =>
+    typeof name === "string" ? /^token_id:(\d+)$/.exec(name)?.[1] : undefined,
+  );
+  if (spelled.some((id) => id === undefined)) return null;
+  return requireIds(spelled.map(Number), "the ids in choices[0].logprobs.tokens");
 }
 
 function finishOf(reason: unknown): "stop" | "length" | null {
   if (reason === undefined || reason === null) return null;
   if (reason === "stop" || reason === "length") return reason;
   throw new ServerError(
-    `the server ended the answer with finish_reason ${JSON.stringify(reason)}; expected "stop" or "length"`,
+    `the server ended the answer with finish_reason ${shown(reason)}; expected "stop" or "length"`,
     // The server gave up, for reasons of its own.
     { retryable: reason === "abort" },
   );

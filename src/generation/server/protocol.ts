@@ -2,9 +2,10 @@
  * @file What the dialects of servers have in common: a request becomes a body, each piece of an answer
  * becomes tokens.
  */
+import { shown } from "../../network/index.ts";
 import type { GenerationRequest } from "../request.ts";
 import type { FilledSampling } from "../sampling.ts";
-import { ServerError, shorten } from "./errors.ts";
+import { ServerError } from "./errors.ts";
 
 /** One piece of an answer: all of it, or what is new in one event of a stream. */
 export interface Piece {
@@ -29,6 +30,8 @@ export interface BodyOptions {
   sampling: FilledSampling;
   /** Whether the caller gave stop tokens, instead of the model's own. */
   ownStopTokens: boolean;
+  /** Whether the model's own end is none of them, and is to be gone past. */
+  ignoresEnd: boolean;
   /** Fits a double exactly. */
   seed: number;
   stream: boolean;
@@ -54,6 +57,11 @@ export function emptyPiece(): Piece {
   };
 }
 
+/** Servers compute in half precision: a token that is certain may come out a little above 0. */
+const ROUNDING = 1e-4;
+/** vLLM writes -9999 where it means minus infinity. */
+const LEAST_LOGPROB = -10_000;
+
 export function requireObject(value: unknown, what: string): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw unexpected(`${what} must be an object`, value);
@@ -61,7 +69,7 @@ export function requireObject(value: unknown, what: string): Record<string, unkn
 }
 
 export function requireIds(value: unknown, what: string): number[] {
-  if (!Array.isArray(value) || !value.every((id) => Number.isInteger(id) && id >= 0))
+  if (!Array.isArray(value) || !value.every((id) => Number.isSafeInteger(id) && id >= 0))
     throw unexpected(`${what} must be a list of token ids`, value);
   return value as number[];
 }
@@ -69,17 +77,22 @@ export function requireIds(value: unknown, what: string): number[] {
 export function requireLogprobs(value: unknown, what: string): number[] {
   if (!Array.isArray(value) || !value.every((logprob) => Number.isFinite(logprob)))
     throw unexpected(`${what} must be a list of numbers`, value);
-  return value as number[];
+  const wrong = value.find((logprob) => logprob > ROUNDING || logprob < LEAST_LOGPROB);
+  if (wrong !== undefined)
+    throw new ServerError(
+      `the server's answer: ${what} has ${wrong}; a log-probability is 0 or less, and of a token that was drawn not below ${LEAST_LOGPROB}`,
+    );
+  // Above 0 it would be more than certain, and count as such wherever it is compared.
+  return value.map((logprob: number) => Math.min(logprob, 0));
 }
 
 export function optionalCount(value: unknown): number | null {
-  return Number.isInteger(value) ? (value as number) : null;
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
 }
 
 /** An answer that is not what the protocol says. */
 export function unexpected(problem: string, found: unknown): ServerError {
-  const shown = found === undefined ? "nothing" : shorten(JSON.stringify(found), 200);
-  return new ServerError(`the server's answer: ${problem}, got ${shown}`);
+  return new ServerError(`the server's answer: ${problem}, got ${shown(found)}`);
 }
 
 /** The seed as servers take it: a whole number that JSON keeps. */

@@ -11,12 +11,16 @@ export interface ServerOptions {
   /** The name under which the server knows the model. */
   model: string;
   apiKey?: string;
-  /** Needed for choices (to check them) and for `viaText`. */
+  /** Needed for choices (to check them) and for `viaText`; checks that ids and text agree. */
   tokenizer?: Tokenizer;
+  /** Ids from here on are refused. Default: the tokenizer's vocabulary, where there is one. */
+  vocabularySize?: number;
   /** Requests at once; the others wait. Default 64. */
   concurrency?: number;
   /** Milliseconds for a whole answer; of a stream, between two pieces. Default 120 000. */
   timeout?: number;
+  /** Milliseconds for the whole of a stream. Default: ten times `timeout`. */
+  streamTimeout?: number;
   /** How often to ask again after 429, 5xx, a failed connection, a timeout. Default 4. */
   retries?: number;
   /** Milliseconds before the first retry, doubled each time. Default 500. */
@@ -46,16 +50,22 @@ export function addressOf(baseUrl: string, path: string): string {
   return `${baseUrl.replace(/\/+$/, "")}/${path}`;
 }
 
+/** Node's timers take 31 bits. */
+const LONGEST = 2 ** 31 - 1;
+
 export interface Settings extends RetryOptions {
   concurrency: number;
   timeout: number;
+  streamTimeout: number;
 }
 
 /** Fills in defaults; a value out of range is an error that names it. */
 export function checkedSettings(options: ServerOptions): Settings {
+  const { timeout = 120_000 } = options;
   const settings: Settings = {
     concurrency: options.concurrency ?? 64,
-    timeout: options.timeout ?? 120_000,
+    timeout,
+    streamTimeout: options.streamTimeout ?? Math.min(10 * timeout, LONGEST),
     retries: options.retries ?? 4,
     firstWait: options.firstWait ?? 500,
     longestWait: options.longestWait ?? 60_000,
@@ -69,8 +79,7 @@ export function checkedSettings(options: ServerOptions): Settings {
   const count = (value: number, least: number) => Number.isInteger(value) && value >= least;
   check("concurrency", count(settings.concurrency, 1), "a whole number, 1 or more");
   check("retries", count(settings.retries, 0), "a whole number, 0 or more");
-  // Node's timers take 31 bits.
-  for (const name of ["timeout", "firstWait", "longestWait"] as const)
-    check(name, settings[name] >= 1 && settings[name] < 2 ** 31, "milliseconds, 1 or more");
+  for (const name of ["timeout", "streamTimeout", "firstWait", "longestWait"] as const)
+    check(name, settings[name] >= 1 && settings[name] <= LONGEST, "milliseconds, 1 or more");
   return settings;
 }

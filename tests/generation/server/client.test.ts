@@ -100,6 +100,18 @@ describe("a request", () => {
     });
   });
 
+  it("does not ask to go past the model's end where that is among its stop tokens", async () => {
+    const server = await fakeServer((response) => sendJson(response, answerOf(tokens)));
+    const tokenizer = testTokenizer();
+    const stopTokens = [tokenizer.eosTokenId!];
+    const sampling = { maximumTokens: 4, temperature: 0, stopTokens };
+    await connect(server.baseUrl, { tokenizer })
+      .generate({ ...request, sampling })
+      .catch(() => {});
+    expect(server.received[0]!.body).toMatchObject({ stop_token_ids: stopTokens });
+    expect(server.received[0]!.body).not.toHaveProperty("ignore_eos");
+  });
+
   it("that takes the most likely token draws it with certainty", async () => {
     const server = await fakeServer((response) => sendJson(response, answerOf(tokens)));
     const greedy = { ...request, sampling: { maximumTokens: 4, temperature: 0 } };

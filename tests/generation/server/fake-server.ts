@@ -58,13 +58,15 @@ export interface FakeTokens {
   logprobs: number[];
   finish?: string | null;
   stop?: string | number | null;
+  /** Default: none, as from a server that was told not to make texts. */
+  text?: string;
 }
 
 /** A choice as vLLM writes it. */
-export function choice({ ids, logprobs, finish = null, stop = null }: FakeTokens) {
+export function choice({ ids, logprobs, finish = null, stop = null, text = "" }: FakeTokens) {
   return {
     index: 0,
-    text: ids.map((id) => `<${id}>`).join(""),
+    text,
     token_ids: ids,
     logprobs:
       ids.length === 0
