@@ -4,7 +4,7 @@
  * It works in words only; tokens are the affair of src/rollout.
  */
 
-import type { Observation, Tool, ToolDefinition } from "../environments/index.ts";
+import { type Observation, type Tool, type ToolDefinition, within } from "../environments/index.ts";
 import type { ChatMessage } from "../models/index.ts";
 import { chosenAction } from "./action.ts";
 import { ACT } from "./formats/calls.ts";
@@ -54,6 +54,8 @@ export interface AgentStart {
   readonly observation: Observation;
   /** The functions that the world offers, if it is one of tools. */
   readonly worldTools?: readonly ToolDefinition[] | undefined;
+  /** Turns of other episodes, to be shown before this one's. */
+  readonly examples?: readonly ChatMessage[] | undefined;
 }
 
 export interface Agent {
@@ -103,7 +105,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
 
 function beginEpisode(
   options: AgentOptions & { format: ReplyFormat; context: AgentContext },
-  { episode, world, turns, worldTools, observation: first }: AgentStart,
+  { episode, world, turns, worldTools, examples = [], observation: first }: AgentStart,
 ): AgentEpisode {
   const { format, context, showAdmissible = true, showInstruction = true, tools = [] } = options;
   const prompts: Prompts = { ...PROMPTS, ...options.prompts };
@@ -131,10 +133,12 @@ function beginEpisode(
         turn,
         turns,
       };
-      if (context === "steps") return [{ role: "user", content: prompts.step(parts) }];
+      if (context === "steps") return [...examples, { role: "user", content: prompts.step(parts) }];
       const message: ChatMessage = { role: "user", content: prompts.turn(parts) };
-      const system = turn === 0 ? prompts.system(parts) : "";
-      return system === "" ? [message] : [{ role: "system", content: system }, message];
+      if (turn > 0) return [message];
+      const system = prompts.system(parts);
+      const before: ChatMessage[] = system === "" ? [] : [{ role: "system", content: system }];
+      return [...before, ...examples, message];
     },
     read(text) {
       const parsed = format.parse(text, situation(turn));
@@ -166,7 +170,7 @@ function historyOf(
   options: HistoryOptions | MakeHistory = { kind: "window" },
   episode: string,
 ): History {
-  if (typeof options === "function") return options(episode);
+  if (typeof options === "function") return ownHistory(options(episode));
   switch (options.kind) {
     case "window":
       return windowHistory(options);
@@ -175,6 +179,17 @@ function historyOf(
     case "memory":
       return memoryHistory(options, episode);
   }
+}
+
+/** How long a history of one's own is waited for. */
+const OWN_HISTORY = { seconds: 120 };
+
+function ownHistory(history: History): History {
+  return {
+    record: (step) => history.record(step),
+    text: (present) =>
+      within(OWN_HISTORY, "the history's text()", history.text(present), present.signal),
+  };
 }
 
 function descriptionOf({ name, description, parameters }: ToolDefinition): ToolDefinition {

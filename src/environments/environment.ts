@@ -35,6 +35,11 @@ export interface Task {
   readonly id: string;
   /** The kind of problem, for success rates by kind ("pick_heat_then_place_in_recep"). */
   readonly type?: string;
+  /**
+   * The larger, the harder, against other tasks of the world: curricula go by it. Without it they count the actions of
+   * the task's solution, where the world has one.
+   */
+  readonly difficulty?: number;
   /** Where the world itself is random. The same task with another seed is another episode. */
   readonly seed?: number;
   /** Whatever else the world needs to set the problem up. */
@@ -53,6 +58,11 @@ export interface TaskSet {
   task(index: number): Task;
   /** The kind of the problem, without making the task where that is cheaper. */
   type(index: number): string | undefined;
+  /**
+   * In how many variants every task is there: first all tasks once, then all of them again, in the same order, as often
+   * as it takes. Who sets a task aside sets its variants aside too. Default 1.
+   */
+  readonly variants?: number | undefined;
 }
 
 /**
@@ -106,6 +116,8 @@ export interface Environment {
   clone?(): Environment;
   /** The shortest actions that solve the task from here, where the world can tell; undefined if none do. */
   plan?(): readonly string[] | undefined;
+  /** It limits the time of its answers itself: nobody else has to. */
+  readonly timed?: boolean;
   /** Gives back what the environment holds (connections, processes). */
   close?(): void | Promise<void>;
 }
@@ -132,12 +144,82 @@ export interface Expert {
   thought?(): string;
 }
 
+/** An expert that may have to be waited for: one that lives in another process (see isolated/). */
+export interface DistantExpert {
+  act(observation: Observation): string | Promise<string>;
+  acted?(action: string): void;
+  /** Of what it said last. */
+  thought?(): string;
+}
+
 /** A function that a world offers to agents, as prompts describe it. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of the arguments, an object. */
   readonly parameters: { readonly [key: string]: Json };
+}
+
+/** What a program is told when it is started for a task. */
+export interface ProgramCall {
+  readonly task: Task;
+  /** Where the model answers, as OpenAI's servers do: "http://127.0.0.1:40123/s/…/v1". */
+  readonly baseUrl: string;
+  /** By which the server knows the episode's session. */
+  readonly apiKey: string;
+  /** Follows from the run's seed, the task and the member: for whatever is random in the program. */
+  readonly seed: number;
+  /** Aborted: its time is up, or nobody wants it any more. */
+  readonly signal: AbortSignal;
+}
+
+/** What came of a program. */
+export interface ProgramResult {
+  /** Of the episode. Absent: what was told to the server counts, or nothing. */
+  readonly reward?: number | undefined;
+  /** 0 to 1. Default: the reward, cut off there. */
+  readonly score?: number | undefined;
+  /** Default: a score of 1. */
+  readonly won?: boolean | undefined;
+  /** What it said at its end. */
+  readonly output: string;
+}
+
+/** What a program asks, for whoever answers in the model's place. */
+export interface ProgramQuestion {
+  readonly task: Task;
+  readonly messages: readonly {
+    readonly role: "system" | "user" | "assistant" | "tool";
+    readonly content: string;
+    /** Of an assistant; arguments are JSON. */
+    readonly calls?: readonly { readonly name: string; readonly arguments: string }[] | undefined;
+  }[];
+  readonly tools: readonly ToolDefinition[];
+  /** From 0 to 1, the same numbers in the same episode: for an expert that is not always right. */
+  readonly random: () => number;
+}
+
+/** A text, or calls of functions, with a text before them or none. */
+export type ProgramReply =
+  | string
+  | {
+      readonly content?: string;
+      readonly calls: readonly {
+        readonly name: string;
+        readonly arguments: Readonly<Record<string, Json>>;
+      }[];
+    };
+
+/** A program that talks to the model by itself: what an episode of some worlds is. */
+export interface AgentProgram {
+  /** Seconds of an episode at most. */
+  readonly seconds: number;
+  /** Whether an episode without a reward is a mistake; false: reward components judge it. */
+  readonly rewarded: boolean;
+  /** Answers in the model's place, so that a model can learn from it before it learns by itself. */
+  expert?(question: ProgramQuestion): ProgramReply | Promise<ProgramReply>;
+  /** Rejects when the program fails. When `signal` aborts, it is ended, and everything that it started. */
+  run(call: ProgramCall): Promise<ProgramResult>;
 }
 
 /** A world whose data is loaded. */
@@ -155,18 +237,41 @@ export interface World<Kind extends Environment = Environment> {
   environment(): Kind;
   /** A new scripted expert for one episode, deterministic by seed. */
   expert?(seed: number): Expert;
+  /** In place of `expert`, where it lives in another process; `expertsOf` gives whichever there is. */
+  distantExpert?(seed: number): DistantExpert;
+  /** An episode is this program: it is not played step by step, and `environment` gives none that could be. */
+  readonly program?: AgentProgram;
   /** Actions that are known to solve a task (recorded or computed); `env verify` replays them. */
   solution?(task: Task): readonly string[] | undefined | Promise<readonly string[] | undefined>;
   close?(): void | Promise<void>;
+}
+
+/** How a world makes its experts, wherever they live; undefined: it has none. */
+export function expertsOf(world: World): ((seed: number) => DistantExpert) | undefined {
+  if (world.expert) return (seed) => world.expert!(seed);
+  return world.distantExpert && ((seed) => world.distantExpert!(seed));
 }
 
 /** An error inside a world: what was wrong, what was expected and what to do, with the world's name. */
 export class EnvironmentError extends Error {
   override name = "EnvironmentError";
   readonly environment: string;
+  /** Another episode's doing (they share a process, which died): the one that got this is begun again. */
+  readonly blameless: boolean;
+  /** What is known of the fault: an answer that is none, a process that is gone. */
+  readonly kind: "garbage" | "ended" | undefined;
 
-  constructor(environment: string, message: string, options?: ErrorOptions) {
+  constructor(
+    environment: string,
+    message: string,
+    options: ErrorOptions & {
+      readonly blameless?: boolean;
+      readonly kind?: "garbage" | "ended";
+    } = {},
+  ) {
     super(`${environment}: ${message}`, options);
     this.environment = environment;
+    this.blameless = options.blameless ?? false;
+    this.kind = options.kind;
   }
 }

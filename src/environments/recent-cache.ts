@@ -2,11 +2,12 @@
  * @file Keeps what was asked for last.
  */
 
-/** `make`, whose last `size` results are kept by key. */
+/** `make`, whose last `size` results are kept by key; `drop` is told of those that are not kept any longer. */
 export function keepingRecent<Input, Result>(
   keyOf: (input: Input) => string,
   size: number,
   make: (input: Input) => Result,
+  drop?: (result: Result) => void,
 ): (input: Input) => Result {
   // A Map remembers the order in which keys were set: the first is the longest unused.
   const kept = new Map<string, Result>();
@@ -20,7 +21,11 @@ export function keepingRecent<Input, Result>(
     }
     const result = make(input);
     kept.set(key, result);
-    if (kept.size > size) kept.delete(kept.keys().next().value!);
+    if (kept.size > size) {
+      const [oldest, dropped] = kept.entries().next().value!;
+      kept.delete(oldest);
+      drop?.(dropped);
+    }
     return result;
   };
 }

@@ -7,6 +7,8 @@ import { nearest } from "../spelling/index.ts";
 import { BUILT_IN } from "./built-in.ts";
 import type { WorldDefinition } from "./define.ts";
 import { EnvironmentError, type World } from "./environment.ts";
+import { boundedWorld, calling, openLimit } from "./foreign/bounded-world.ts";
+import { mixedNames, mixWorlds } from "./mixed.ts";
 import { checkOptions } from "./options.ts";
 import { importFile, isFileName } from "./user-file.ts";
 
@@ -39,11 +41,19 @@ export function worldDefinitions(): readonly WorldDefinition[] {
 
 /**
  * The world of that name or alias. A name that looks like a file ("./world.ts", "worlds/mine.js") is
- * imported: its default export, or its only export that is a world definition.
+ * imported: its default export, or its only export that is a world definition. Several, joined by "+", are one.
  */
 export async function findWorld(name: string): Promise<WorldDefinition> {
   const found = registered.get(name.toLowerCase());
   if (found) return found;
+  // A path may have a plus in it.
+  const several = isFileName(name) && existsSync(resolve(name)) ? undefined : mixedNames(name);
+  if (several)
+    return mixWorlds(
+      await Promise.all(
+        several.map(async (part) => ({ world: await findWorld(part.name), weight: part.weight })),
+      ),
+    );
   if (isFileName(name)) return fromFile(name);
   const names = worldDefinitions().flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]);
   const guess = nearest(name, names);
@@ -84,11 +94,29 @@ function isWorldDefinition(value: unknown): value is WorldDefinition {
   );
 }
 
-/** Finds a world, checks the options and loads it. */
+/** Options with a seed, where the world has an option of that name and nobody has set it. */
+export function seededOptions(
+  { options: table }: WorldDefinition,
+  options: Readonly<Record<string, unknown>>,
+  seed: number | undefined,
+): Readonly<Record<string, unknown>> {
+  const isMissing = seed !== undefined && "seed" in table && options.seed === undefined;
+  return isMissing ? { ...options, seed } : options;
+}
+
+/**
+ * Finds a world, checks the options and loads it. `seconds`: how long opening it, and listing the tasks of a
+ * split, may take. Default 600.
+ */
 export async function openWorld(
   name: string | WorldDefinition,
   options: Readonly<Record<string, unknown>> = {},
+  seconds?: number,
 ): Promise<World> {
   const definition = typeof name === "string" ? await findWorld(name) : name;
-  return definition.open(checkOptions(definition.name, definition.options, options));
+  const checked = checkOptions(definition.name, definition.options, options);
+  const world = await calling(definition.name, "open()", openLimit(seconds), () =>
+    definition.open(checked),
+  );
+  return boundedWorld(definition.name, world, seconds);
 }

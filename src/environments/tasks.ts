@@ -10,11 +10,17 @@ export interface TaskSetParts {
   task(index: number): Task;
   /** Without it the task is made to read its type. */
   type?(index: number): string | undefined;
+  readonly variants?: number | undefined;
 }
 
 /** A task set with its indices checked. */
 export function taskSet(parts: TaskSetParts): TaskSet {
-  const { environment, split, length } = parts;
+  const { environment, split, length, variants = 1 } = parts;
+  if (!Number.isInteger(variants) || variants < 1 || length % variants !== 0)
+    throw new EnvironmentError(
+      environment,
+      `split "${split}" has ${length} tasks in ${variants} variants, expected a whole number of tasks in each.`,
+    );
   const checked = (index: number): number => {
     if (Number.isInteger(index) && index >= 0 && index < length) return index;
     const range = length > 0 ? `0 to ${length - 1}` : "none: the split is empty";
@@ -29,6 +35,7 @@ export function taskSet(parts: TaskSetParts): TaskSet {
     length,
     task: (index) => parts.task(checked(index)),
     type: (index) => (parts.type ? parts.type(checked(index)) : parts.task(checked(index)).type),
+    ...(variants > 1 && { variants }),
   };
 }
 

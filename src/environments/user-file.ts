@@ -14,10 +14,15 @@ export async function importFile(file: string): Promise<Record<string, unknown>>
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (error) {
     const { message = String(error), code = "" } = error as Partial<NodeJS.ErrnoException>;
-    // Node takes a .ts or .js for CommonJS where no package.json says otherwise.
-    const reason = ["ERR_REQUIRE_CYCLE_MODULE", "ERR_REQUIRE_ESM"].includes(code)
-      ? 'Node takes it for CommonJS. Name it .mts, or put a package.json with "type": "module" beside it.'
-      : `${message}. Does it run by itself?`;
+    // What has import and export is loaded as a module, whatever it is called (bin/modules.mjs).
+    const isCommonJs =
+      ["ERR_REQUIRE_CYCLE_MODULE", "ERR_REQUIRE_ESM"].includes(code) ||
+      /^(?:require|module|exports) is not defined/.test(message) ||
+      (code === "MODULE_NOT_FOUND" && /^Cannot find module 'openmanus-rl'/.test(message));
+    const reason = isCommonJs
+      ? "it is written as CommonJS (require, module.exports). Write it as a module, with import and " +
+        "export default in their place"
+      : `${message.split("\n", 1)[0]!.replace(/\.$/, "")}. Does it run by itself?`;
     throw new Error(reason, { cause: error });
   }
 }

@@ -103,7 +103,7 @@ describe.skipIf(!has("tar"))("tar", () => {
       for (const path of packed) {
         const library = await openLibrary(path);
         expect(library.entries).toEqual([
-          { id: GAME_PATH.slice(5), split: "train", type: "pick_and_place_simple" },
+          { id: GAME_PATH.slice(5), split: "train", type: "pick_and_place_simple", plan: 1 },
         ]);
         expect(library.read(GAME_PATH.slice(5)).walkthrough).toEqual(["look"]);
       }

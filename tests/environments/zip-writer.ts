@@ -12,13 +12,17 @@ export interface ZipWishes {
   readonly claimedSize?: number;
 }
 
-export function zipOf(files: Readonly<Record<string, string>>, wishes: ZipWishes = {}): Buffer {
+export function zipOf(
+  files: Readonly<Record<string, string | Buffer>>,
+  wishes: ZipWishes = {},
+): Buffer {
   const { stored = false, mode = 0o100644, claimedSize } = wishes;
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
-  for (const [path, text] of Object.entries(files)) {
-    const [name, bytes] = [Buffer.from(path), Buffer.from(text)];
+  for (const [path, content] of Object.entries(files)) {
+    const name = Buffer.from(path);
+    const bytes = typeof content === "string" ? Buffer.from(content) : content;
     const packed = stored ? bytes : deflateRawSync(bytes);
     // From the version on, both headers have the same fields up to the lengths of name and extra.
     const common = Buffer.alloc(26);

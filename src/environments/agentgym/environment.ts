@@ -217,6 +217,6 @@ function indexOf({ id, data }: Task): number {
   if (typeof index === "number" && Number.isSafeInteger(index) && index >= 0) return index;
   throw new EnvironmentError(
     "agentgym",
-    `the task "${id}" is not one of this world's: its data must be {"index": 0, 1, 2, …}.`,
+    `the task ${shown(id)} is not one of this world's: its data must be {"index": 0, 1, 2, …}.`,
   );
 }

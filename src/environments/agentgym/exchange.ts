@@ -1,8 +1,9 @@
 /**
- * @file One request to a server and its answer, as JSON. Whatever happens, it ends: there is one
- * deadline for the whole of it, an answer has a largest size, and every way to fail has a reason.
+ * @file One request to a server and its answer, as JSON. Whatever happens, it ends (src/network), and
+ * every way to fail has a reason, and says how far the request came.
  */
-import { isRecord, shown } from "./shape.ts";
+import { type Answer, ExchangeError, exchange, oneLine, shown } from "../../network/index.ts";
+import { isRecord } from "./shape.ts";
 
 /**
  * How far a request that failed came.
@@ -26,70 +27,40 @@ export interface Request {
   readonly url: string;
   /** Makes it a POST. */
   readonly body?: Readonly<Record<string, unknown>>;
+  /** The server's key, where it asks for one. */
+  readonly key?: string | undefined;
   /** Milliseconds, from connecting to the last byte. */
   readonly timeout: number;
   readonly signal: AbortSignal;
 }
 
 /** Far more than any observation; a server that sends without end is cut off. */
-export const LARGEST_ANSWER = 16 * 1024 * 1024;
+const LARGEST_ANSWER = 16 * 1024 * 1024;
+/** Bytes of an error's text that are looked at. */
+const LARGEST_ERROR = 64 * 1024;
 
 /** Sends it. Fails with ServerFailure, or with the signal's reason when that aborts. */
-export async function exchange(request: Request): Promise<unknown> {
-  const { url, body, timeout, signal } = request;
-  signal.throwIfAborted();
-  const connection = new AbortController();
-  const give = () => connection.abort(signal.reason);
-  signal.addEventListener("abort", give, { once: true });
-  let late = false;
-  const clock = setTimeout(() => {
-    late = true;
-    connection.abort();
-  }, timeout);
-  let doing = "before it answered";
+export async function ask({ url, body, key, timeout, signal }: Request): Promise<unknown> {
   try {
-    const response = await fetch(url, {
-      method: body === undefined ? "GET" : "POST",
-      ...(body !== undefined && {
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
-      redirect: "manual",
-      signal: connection.signal,
-    });
-    doing = "in the middle of its answer";
-    const text = await textOf(response, url);
-    if (!response.ok) throw statusFailure(url, response, text);
-    return parsed(url, text);
+    return await exchange(
+      {
+        ...{ url, signal, limits: { time: timeout, size: LARGEST_ANSWER } },
+        method: body === undefined ? "GET" : "POST",
+        headers: {
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      },
+      async (answer) => {
+        if (answer.ok) return parsed(url, await answer.text());
+        throw statusFailure(url, answer, (await answer.beginning(LARGEST_ERROR)).bytes.toString());
+      },
+    );
   } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof ServerFailure) throw error;
-    if (late)
-      throw new ServerFailure(
-        "unknown",
-        `${url} did not answer within ${timeout / 1000} s: it stopped ${doing} (raise timeout if it is only slow)`,
-      );
-    throw connectionFailure(url, error, doing);
-  } finally {
-    clearTimeout(clock);
-    signal.removeEventListener("abort", give);
-    connection.abort();
+    if (error instanceof ExchangeError) throw exchangeFailure(url, timeout, error);
+    throw error;
   }
-}
-
-async function textOf(response: Response, url: string): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of response.body ?? []) {
-    size += piece.length;
-    if (size > LARGEST_ANSWER)
-      throw new ServerFailure(
-        "unknown",
-        `${url} answers with more than ${LARGEST_ANSWER / 1024 / 1024} MB; is this an AgentGym server?`,
-      );
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString("utf8");
 }
 
 function parsed(url: string, text: string): unknown {
@@ -107,17 +78,17 @@ function parsed(url: string, text: string): unknown {
 const BUSY = [429, 503];
 
 const ADVICE: Readonly<Record<number, string>> = {
+  401: "it asks for a key: name the environment variable that holds it with key=env:NAME",
+  403: "it does not take requests for this address or name",
   404: "is it a server of this kind, and the url right?",
   405: "is it a server of this kind?",
   422: "it does not know these fields: is it a server of this kind?",
 };
 
-function statusFailure(url: string, { status, headers }: Response, text: string): ServerFailure {
+function statusFailure(url: string, { status, redirect }: Answer, text: string): ServerFailure {
   const delivery = BUSY.includes(status) ? "undelivered" : status >= 500 ? "unknown" : "refused";
   const advice =
-    status >= 300 && status < 400
-      ? `it redirects to ${headers.get("location")}: use that as url`
-      : ADVICE[status];
+    redirect === null ? ADVICE[status] : `it redirects to ${oneLine(redirect)}: use that as url`;
   const said = errorText(text);
   return new ServerFailure(
     delivery,
@@ -130,7 +101,7 @@ function errorText(text: string): string {
   try {
     const json: unknown = JSON.parse(text);
     const said = isRecord(json) ? (json.detail ?? json.error ?? json) : json;
-    return typeof said === "string" ? said : shown(said);
+    return typeof said === "string" ? oneLine(said, 1000) : shown(said);
   } catch {
     return text.trim() === "" ? "" : shown(text.trim());
   }
@@ -142,18 +113,17 @@ const NEVER_SENT = [
   "UND_ERR_CONNECT_TIMEOUT",
 ];
 
-function connectionFailure(url: string, error: unknown, doing: string): ServerFailure {
-  // fetch hides the reason in its cause, and may hide several in one.
-  let cause: unknown = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof AggregateError) cause = cause.errors[0];
-  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
-  const reason = [code, message].filter((part) => typeof part === "string").join(" ");
-  const delivery = NEVER_SENT.includes(String(code)) ? "undelivered" : "unknown";
-  return new ServerFailure(
-    delivery,
-    delivery === "undelivered"
-      ? `${url} cannot be reached: ${reason} (is the server running?)`
-      : `${url}: the connection broke ${doing}: ${reason}`,
-    { cause: error },
-  );
+function exchangeFailure(url: string, timeout: number, error: ExchangeError): ServerFailure {
+  const doing = error.begun ? "in the middle of its answer" : "before it answered";
+  const delivery = NEVER_SENT.includes(error.code ?? "") ? "undelivered" : "unknown";
+  const message = {
+    late: `${url} did not answer within ${timeout / 1000} s: it stopped ${doing} (raise timeout if it is only slow)`,
+    silent: `${url}: ${error.message}`,
+    large: `${url}: ${error.message}; is this an AgentGym server?`,
+    connection:
+      delivery === "undelivered"
+        ? `${url} cannot be reached: ${oneLine(error.message)} (is the server running?)`
+        : `${url}: the connection broke ${doing}: ${oneLine(error.message)}`,
+  }[error.kind];
+  return new ServerFailure(delivery, message, { cause: error });
 }

@@ -77,6 +77,10 @@ export const agentgym = defineWorld({
         "the reward of solving a task, and 0 for anything else; default: 10 for alfworld and " +
         "webshop, as in our own, and for the others what the server gives",
     },
+    key: {
+      kind: "text",
+      about: "where the servers' key is, if they ask for one: env:NAME (a variable) or file:PATH",
+    },
   },
   open: async (options) => (await import("./world.ts")).agentgymWorld(options),
 });

@@ -2,7 +2,7 @@
  * @file One environment on one server: its number there, and what can be asked of it.
  */
 import type { Json } from "../environment.ts";
-import { exchange, ServerFailure } from "./exchange.ts";
+import { ask, ServerFailure } from "./exchange.ts";
 import type { Beginning, Kind, Outcome } from "./kind.ts";
 import { isRecord, shown, textsOf } from "./shape.ts";
 
@@ -13,6 +13,8 @@ export interface Line {
   readonly base: string;
   /** Milliseconds per request. */
   readonly timeout: number;
+  /** The server's key, where it asks for one. */
+  readonly key: string | undefined;
 }
 
 export class Remote {
@@ -30,7 +32,7 @@ export class Remote {
   static async create(line: Line, index: number, signal: AbortSignal): Promise<Remote> {
     const { kind } = line;
     const body = kind.createsWithTask ? { id: index } : {};
-    return ask(
+    return askFor(
       line,
       "create",
       body,
@@ -42,7 +44,7 @@ export class Remote {
   async reset(index: number, signal: AbortSignal): Promise<Beginning> {
     const { kind } = this.line;
     const body = { ...this.#key(), [kind.index.field]: index, ...kind.resetFields };
-    const beginning = await ask(this.line, "reset", body, signal, kind.readReset);
+    const beginning = await askFor(this.line, "reset", body, signal, kind.readReset);
     this.#actions = kind.keepsActions ? beginning.admissible : undefined;
     if (kind.actions) this.#actions = await this.#askActions(signal);
     return this.#withActions(beginning);
@@ -51,7 +53,7 @@ export class Remote {
   async step(action: string, signal: AbortSignal): Promise<Outcome> {
     const { kind } = this.line;
     const body = { ...this.#key(), action };
-    const outcome = await ask(this.line, "step", body, signal, kind.readStep);
+    const outcome = await askFor(this.line, "step", body, signal, kind.readStep);
     if (kind.actions?.when === "step" && !outcome.done)
       this.#actions = await acted(this.#askActions(signal));
     return this.#withActions(outcome);
@@ -75,7 +77,7 @@ export class Remote {
   }
 
   async close(signal: AbortSignal): Promise<void> {
-    await ask(this.line, "close", this.#key(), signal, () => undefined);
+    await askFor(this.line, "close", this.#key(), signal, () => undefined);
   }
 
   #key(): Readonly<Record<string, Json>> {
@@ -88,7 +90,7 @@ export class Remote {
     read: (answer: unknown) => Result,
   ): Promise<Result> {
     const query = `${route}?${this.line.kind.key}=${this.id}`;
-    return ask(this.line, query, undefined, signal, read);
+    return askFor(this.line, query, undefined, signal, read);
   }
 
   #askActions(signal: AbortSignal): Promise<readonly string[]> {
@@ -115,15 +117,15 @@ async function acted<Result>(question: Promise<Result>): Promise<Result> {
 }
 
 /** Asks, and reads the answer; what cannot be read is a failure that says what was wrong. */
-async function ask<Result>(
-  { base, timeout }: Line,
+async function askFor<Result>(
+  { base, timeout, key }: Line,
   route: string,
   body: Readonly<Record<string, unknown>> | undefined,
   signal: AbortSignal,
   read: (answer: unknown) => Result,
 ): Promise<Result> {
   const url = `${base}/${route}`;
-  const answer = await exchange({ url, ...(body && { body }), timeout, signal });
+  const answer = await ask({ url, ...(body && { body }), key, timeout, signal });
   if (isRecord(answer) && typeof answer.error === "string")
     throw new ServerFailure("refused", `${url} answered with an error: ${shown(answer.error)}`);
   try {

@@ -2,6 +2,7 @@
  * @file From what a server says to what our interface says: observations, rewards, and who has won.
  */
 import type { Observation, StepResult } from "../environment.ts";
+import { fits } from "./blanks.ts";
 import type { Beginning, Kind, Outcome } from "./kind.ts";
 
 /** How a server's answers are to be understood. */
@@ -49,11 +50,4 @@ export function resultOf(
     ...(listed && { admissible: listed.some((entry) => fits(entry, action)) }),
     score: Math.min(1, Math.max(0, value / kind.reward.best)),
   };
-}
-
-/** Whether an action is that of a list's entry, its blanks filled in: `search[<your query>]`. */
-function fits(entry: string, action: string): boolean {
-  if (!entry.includes("<")) return entry === action;
-  const parts = entry.split(/<[^<>]*>/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".+")}$`, "s").test(action);
 }

@@ -2,6 +2,7 @@
  * @file The world behind AgentGym's servers: tasks by number, and environments on one server after the
  * other.
  */
+import { keyAt, NetworkError } from "../../network/index.ts";
 import { EnvironmentError, type Task, type TaskSet, type World } from "../environment.ts";
 import { requireSplit, taskSet } from "../tasks.ts";
 import { type Context, RemoteEnvironment } from "./environment.ts";
@@ -21,6 +22,8 @@ export interface AgentGymOptions {
   readonly wait: number;
   readonly replay: boolean;
   readonly winReward: number | undefined;
+  /** Where the servers' key is: `env:NAME` or `file:PATH`. */
+  readonly key: string | undefined;
 }
 
 /** Milliseconds for a farewell; a server that does not take it is left alone. */
@@ -28,8 +31,9 @@ const FAREWELL = 5000;
 
 export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment> {
   const kind = findKind(options.kind)!;
+  const key = options.key === undefined ? undefined : keyIn(options.key);
   const lines = options.url.map((url): Line => {
-    return { kind, base: baseOf(url, kind.prefix), timeout: options.timeout * 1000 };
+    return { kind, base: baseOf(url, kind.prefix), timeout: options.timeout * 1000, key };
   });
   if (lines.length === 0)
     throw new EnvironmentError("agentgym", "which server? Set url=http://127.0.0.1:36001.");
@@ -100,6 +104,15 @@ export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment
       await Promise.all(free.splice(0).map(farewell));
     },
   };
+}
+
+function keyIn(place: string): string {
+  try {
+    return keyAt("key", place);
+  } catch (error) {
+    if (!(error instanceof NetworkError)) throw error;
+    throw new EnvironmentError("agentgym", error.message, { cause: error });
+  }
 }
 
 /** Users write the address as AgentGym's clients take it: some with the kind's prefix, some without. */

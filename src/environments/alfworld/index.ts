@@ -115,9 +115,28 @@ export const alfworld = defineWorld({
     types,
     winReward,
     expert,
+    unseenRooms: {
+      kind: "number",
+      integer: true,
+      minimum: 0,
+      default: 0,
+      about:
+        "how many rooms (floor plans) of each kind to set aside from the training games: their games are the " +
+        'split "unseen_rooms"; only with game files',
+    },
+    variants: {
+      kind: "number",
+      integer: true,
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 1,
+      about:
+        "in how many rooms each training game is played: its own and others made from it, with other furniture, things " +
+        "in other places and numbered anew; only with game files",
+    },
     ...roomOptions,
   },
-  async open({ data = dataFolder(), ...options }) {
+  async open({ data = dataFolder(), unseenRooms, variants, ...options }) {
     const chosen = options.types as readonly TaskType[] | undefined;
     if (data !== "builtin") {
       const { alfworldWorld } = await import("./world.ts");
@@ -126,6 +145,8 @@ export const alfworld = defineWorld({
         types: chosen,
         winReward: options.winReward,
         expert: options.expert as ExplorerKind,
+        unseenRooms,
+        variants,
       };
       return alfworldWorld("alfworld", await openLibrary(data), wishes);
     }

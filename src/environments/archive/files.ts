@@ -1,7 +1,7 @@
 /**
  * @file The files in an archive of any kind that we read, in its own order: .tar, .tar.gz, .tar.xz, .zip.
  */
-import { createReadStream, readFileSync } from "node:fs";
+import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { ArchiveError } from "./error.ts";
@@ -35,11 +35,34 @@ export async function* archivedFiles(
   }
 }
 
-/** The bytes of a tar, decompressed as its name says. */
+/** Bytes that a small archive may hold, and how many times its own bytes beyond that. */
+const SMALL = 2e9;
+const MOST_TIMES = 100;
+
+/** The bytes of a tar, decompressed as its name says. More than honest data becomes is an error. */
 export function tarBytes(path: string): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
-  if (path.endsWith("xz")) return decompressXz(readFileSync(path));
-  const file = createReadStream(path, { highWaterMark: 1 << 20 });
-  return path.endsWith(".tar") ? file : decompressGzip(file);
+  const file = () => createReadStream(path, { highWaterMark: 1 << 20 });
+  if (path.endsWith(".tar")) return file();
+  const most = SMALL + MOST_TIMES * statSync(path).size;
+  return atMost(
+    most,
+    path.endsWith("xz") ? decompressXz(readFileSync(path)) : decompressGzip(file()),
+  );
+}
+
+async function* atMost(
+  most: number,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let count = 0;
+  for await (const piece of pieces) {
+    count += piece.length;
+    if (count > most)
+      throw new ArchiveError(
+        `it unpacks to more than ${most} bytes, a hundred times its size and more: no data does.`,
+      );
+    yield piece;
+  }
 }
 
 async function* decompressGzip(file: Readable): AsyncGenerator<Uint8Array> {

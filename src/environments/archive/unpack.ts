@@ -35,15 +35,34 @@ export function unpackZip(
     }
     for (const [done, file] of files.entries()) {
       const target = join(folder, file.path);
-      mkdirSync(dirname(target), { recursive: true });
-      // "wx": never through a link that lies there, and never twice the same file.
-      writeFileSync(target, zip.read(file, limits.bytesPerFile), { flag: "wx" });
+      const bytes = zip.read(file, limits.bytesPerFile);
+      try {
+        mkdirSync(dirname(target), { recursive: true });
+        // "wx": never through a link that lies there, and never twice the same file.
+        writeFileSync(target, bytes, { flag: "wx" });
+      } catch (error) {
+        throw unwritable(file.path, error as NodeJS.ErrnoException);
+      }
       onProgress?.(done + 1, files.length);
     }
     return files.length;
   } finally {
     zip.close();
   }
+}
+
+/** Paths that no file system takes are the archive's fault; a full disk is not. */
+function unwritable(path: string, error: NodeJS.ErrnoException): Error {
+  const reason = {
+    EEXIST: "there is a file of that name already, perhaps another of its own",
+    ENOTDIR: "a part of its path is a file",
+    EISDIR: "there is a folder of that name already",
+    ENAMETOOLONG: "its name is too long",
+    EINVAL: "no file can have such a name",
+  }[error.code ?? ""];
+  if (reason === undefined) return error;
+  const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
+  return new ArchiveError(`its file "${shown}" cannot be written: ${reason}.`, { cause: error });
 }
 
 /** A path that stays inside whatever folder it is joined to, on every system. */

@@ -24,6 +24,8 @@ export interface ZipEntry {
 
 const [STORED, DEFLATED] = [0, 8];
 const MOST_ENTRIES = 1_000_000;
+/** Bytes before a file's name. */
+const LOCAL_HEADER = 30;
 /** The end record is 22 bytes and a comment of at most 65,535. */
 const END_SPAN = 22 + 65_535;
 
@@ -55,10 +57,10 @@ export class ZipFile {
     if (encrypted) throw new ArchiveError(`${path} is encrypted.`);
     if (method !== STORED && method !== DEFLATED)
       throw new ArchiveError(`${path} is compressed by method ${method}; only deflate is read.`);
-    const header = this.#bytes(entry.offset, 30);
+    const header = this.#bytes(entry.offset, LOCAL_HEADER);
     if (header.readUInt32LE(0) !== 0x04034b50) throw new ArchiveError(`${path} has no header.`);
     // The name and the extra field may be longer here than in the directory.
-    const start = entry.offset + 30 + header.readUInt16LE(26) + header.readUInt16LE(28);
+    const start = entry.offset + LOCAL_HEADER + header.readUInt16LE(26) + header.readUInt16LE(28);
     const packed = this.#bytes(start, compressedSize);
     const bytes = method === STORED ? packed : inflated(packed, path, size);
     if (bytes.length !== size || crc32(bytes) !== entry.crc)
@@ -108,8 +110,21 @@ export class ZipFile {
       entries.push(readEntry(directory, at));
       at = next;
     }
+    requireApart(entries);
     return entries;
   }
+}
+
+/** Files that are the same bytes of the archive make gigabytes of kilobytes, and no program writes them. */
+function requireApart(entries: readonly ZipEntry[]): void {
+  const places = entries.map(({ offset, compressedSize }) => ({
+    start: offset,
+    end: offset + LOCAL_HEADER + compressedSize,
+  }));
+  places.sort((a, b) => a.start - b.start);
+  for (let i = 1; i < places.length; i++)
+    if (places[i]!.start < places[i - 1]!.end)
+      throw new ArchiveError("files in it share their bytes: it is damaged, or made to do harm.");
 }
 
 function readEntry(directory: Buffer, at: number): ZipEntry {

@@ -3,6 +3,7 @@
  */
 import { alfworldData } from "../alfworld/files/download.ts";
 import { webshopAllData, webshopData } from "../webshop/data/download.ts";
+import type { SumOptions } from "./sums.ts";
 
 export interface Dataset {
   /** One sentence for `data list`. */
@@ -14,9 +15,8 @@ export interface Dataset {
   get(options: GetOptions): Promise<string>;
 }
 
-export interface GetOptions {
+export interface GetOptions extends SumOptions {
   readonly url: string;
-  readonly folder: string;
   /** What is being done, and how far it is. */
   onProgress?(doing: string, done: number, total: number | undefined): void;
 }

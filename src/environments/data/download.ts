@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { type Answer, ExchangeError, exchange, oneLine } from "../../network/index.ts";
 
 export class DownloadError extends Error {
   override name = "DownloadError";
@@ -30,6 +31,8 @@ export interface DownloadOptions {
   readonly attempts?: number;
   /** How long the server may be silent, in milliseconds. */
   readonly silence?: number;
+  /** Seconds for one attempt, however steadily it drips. Default: a day. */
+  readonly seconds?: number;
   /** Refuses more bytes than this. */
   readonly largest?: number;
 }
@@ -46,11 +49,19 @@ interface PartState {
   readonly validator: string | undefined;
 }
 
+/** Milliseconds. */
+const SILENCE = 60_000;
+/** Seconds. */
+const LONGEST = 24 * 3600;
+const MOST_REDIRECTS = 5;
+
 /** Errors that trying again cannot cure. */
 class FinalError extends DownloadError {}
 
 export async function download(options: DownloadOptions): Promise<Downloaded> {
   const { url, file, attempts = 4 } = options;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new FinalError(`"${url}" is no address of a file; it must be like https://….`);
   mkdirSync(dirname(file), { recursive: true });
   for (let attempt = 1; ; attempt++) {
     try {
@@ -58,7 +69,7 @@ export async function download(options: DownloadOptions): Promise<Downloaded> {
       break;
     } catch (error) {
       if (error instanceof FinalError) throw error;
-      const reason = reasonOf(error);
+      const reason = reasonOf(error, options.silence ?? SILENCE);
       if (attempt >= attempts)
         throw new DownloadError(
           `${url} could not be downloaded: ${reason}. Is the network there? Run the command again; it goes on where it stopped.`,
@@ -74,69 +85,85 @@ export async function download(options: DownloadOptions): Promise<Downloaded> {
   return result;
 }
 
-async function fetchPart({
-  url,
-  file,
-  onProgress,
-  silence = 60_000,
-  largest = Infinity,
-}: DownloadOptions): Promise<void> {
+async function fetchPart(options: DownloadOptions): Promise<void> {
+  const { url, file, silence = SILENCE, seconds = LONGEST, largest = Infinity } = options;
   const part = `${file}.part`;
   const state = readState(`${part}.json`);
   const begun = state?.url === url && state.validator && existsSync(part) ? statSync(part).size : 0;
-  const stop = new AbortController();
-  const silent = (): void => stop.abort(new Error(`the server was silent for ${silence / 1000} s`));
-  let timer = setTimeout(silent, silence);
-  try {
-    const headers: Record<string, string> =
-      begun > 0 ? { range: `bytes=${begun}-`, "if-range": state!.validator! } : {};
-    // Compression on the way would make sizes and ranges mean something else.
-    headers["accept-encoding"] = "identity";
-    const response = await fetch(url, { headers, signal: stop.signal });
-    if (response.status >= 400 && response.status !== 416) {
-      const message = `${url} answered ${response.status} ${response.statusText}`;
-      if (response.status < 500 && response.status !== 429)
-        throw new FinalError(`${message}. Is the address right? Give another one with --url.`);
-      throw new DownloadError(message);
-    }
-    const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
-    const goesOn = response.status === 206 && Number(range?.[1]) === begun && begun > 0;
-    if (response.status === 416 || (response.status === 206 && !goesOn)) {
-      // Our part is not what the server has: begin again.
-      rmSync(part, { force: true });
-      throw new DownloadError("the part that was there did not fit");
-    }
-    const length = response.headers.get("content-length");
-    const rest = length === null ? undefined : Number(length);
-    const start = goesOn ? begun : 0;
-    const total = rest === undefined ? undefined : start + rest;
-    if ((total ?? 0) > largest)
-      throw new FinalError(`${url} has ${total} bytes; at most ${largest} are expected.`);
-    const { headers: answered } = response;
-    const validator = answered.get("etag") ?? answered.get("last-modified") ?? undefined;
-    // A weak tag does not promise equal bytes.
-    const strong = validator?.startsWith("W/") ? undefined : validator;
-    writeFileSync(`${part}.json`, JSON.stringify({ url, validator: strong } satisfies PartState));
-    const handle = await open(part, goesOn ? "a" : "w");
-    let received = start;
-    try {
-      for await (const bytes of response.body ?? []) {
-        clearTimeout(timer);
-        timer = setTimeout(silent, silence);
-        await handle.writeFile(bytes as Uint8Array);
-        received += (bytes as Uint8Array).length;
-        if (received > largest) throw new FinalError(`${url} sends more than ${largest} bytes.`);
-        onProgress?.(received, total);
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    if (total !== undefined && received !== total)
-      throw new DownloadError(`the connection ended after ${received} of ${total} bytes`);
-  } finally {
-    clearTimeout(timer);
+  const headers: Record<string, string> =
+    begun > 0 ? { range: `bytes=${begun}-`, "if-range": state!.validator! } : {};
+  // Compression on the way would make sizes and ranges mean something else.
+  headers["accept-encoding"] = "identity";
+  const deadline = performance.now() + seconds * 1000;
+  let address = new URL(url);
+  for (let hops = 0; ; hops++) {
+    const time = Math.ceil(Math.max(1, deadline - performance.now()));
+    // What is too much is counted below, with what was there before.
+    const limits = { time, silence, size: Infinity };
+    const target = await exchange({ url: address, headers, limits }, async (answer) =>
+      answer.redirect === null ? keep(answer, begun, largest, options) : answer.redirect,
+    );
+    if (target === undefined) return;
+    if (hops >= MOST_REDIRECTS)
+      throw new FinalError(`${url} redirects more than ${MOST_REDIRECTS} times.`);
+    address = redirected(url, address, target);
   }
+}
+
+/** Places that give files away redirect to where they keep them; never to a place that all can listen to. */
+function redirected(url: string, from: URL, to: string): URL {
+  const target = URL.canParse(to, from.href) ? new URL(to, from) : undefined;
+  const allowed = from.protocol === "https:" ? ["https:"] : ["https:", "http:"];
+  if (target && allowed.includes(target.protocol)) return target;
+  throw new FinalError(`${url} redirects to ${oneLine(to)}, which is not followed.`);
+}
+
+/** Writes what comes into the part, behind what is there where the answer goes on from there. */
+async function keep(
+  { status, statusText, headers, pieces }: Answer,
+  begun: number,
+  largest: number,
+  { url, file, onProgress }: DownloadOptions,
+): Promise<undefined> {
+  const part = `${file}.part`;
+  if (status >= 300 && status !== 416) {
+    const message = `${url} answered ${status} ${oneLine(statusText, 100)}`;
+    if (status < 500 && status !== 429)
+      throw new FinalError(`${message}. Is the address right? Give another one with --url.`);
+    throw new DownloadError(message);
+  }
+  const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get("content-range") ?? "");
+  const goesOn = status === 206 && Number(range?.[1]) === begun && begun > 0;
+  if (status === 416 || (status === 206 && !goesOn)) {
+    // Our part is not what the server has: begin again.
+    rmSync(part, { force: true });
+    throw new DownloadError("the part that was there did not fit");
+  }
+  const length = headers.get("content-length");
+  const rest = length === null ? undefined : Number(length);
+  const start = goesOn ? begun : 0;
+  const total = rest === undefined ? undefined : start + rest;
+  if ((total ?? 0) > largest)
+    throw new FinalError(`${url} has ${total} bytes; at most ${largest} are expected.`);
+  const validator = headers.get("etag") ?? headers.get("last-modified") ?? undefined;
+  // A weak tag does not promise equal bytes.
+  const strong = validator?.startsWith("W/") ? undefined : validator;
+  writeFileSync(`${part}.json`, JSON.stringify({ url, validator: strong } satisfies PartState));
+  const handle = await open(part, goesOn ? "a" : "w");
+  let received = start;
+  try {
+    for await (const bytes of pieces()) {
+      received += bytes.length;
+      if (received > largest) throw new FinalError(`${url} sends more than ${largest} bytes.`);
+      await handle.writeFile(bytes);
+      onProgress?.(received, total);
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  if (total !== undefined && received !== total)
+    throw new DownloadError(`the connection ended after ${received} of ${total} bytes`);
 }
 
 function readState(path: string): PartState | undefined {
@@ -147,10 +174,10 @@ function readState(path: string): PartState | undefined {
   }
 }
 
-/** Node's fetch says only "fetch failed"; the reason is its cause. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
+function reasonOf(error: unknown, silence: number): string {
+  if (error instanceof ExchangeError && error.kind === "silent")
+    return `the server was silent for ${silence / 1000} s`;
+  return oneLine(error instanceof Error ? error.message : String(error));
 }
 
 async function sha256Of(path: string): Promise<string> {

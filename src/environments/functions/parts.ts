@@ -31,7 +31,7 @@ export interface Answer<State> {
 }
 
 /** A task of a world made from functions: any of it may be left out. */
-export type TaskSketch = Partial<Pick<Task, "id" | "type" | "seed" | "data">>;
+export type TaskSketch = Partial<Pick<Task, "id" | "type" | "difficulty" | "seed" | "data">>;
 
 /** What is the same whether a world waits for things or not. */
 interface PlainParts<State> {

@@ -8,6 +8,7 @@ import {
   type Task,
   type World,
 } from "../environment.ts";
+import { within } from "../foreign/within.ts";
 import type { OptionTable, OptionValues } from "../options.ts";
 import { requireSplit, taskSet } from "../tasks.ts";
 import { type Awaitable, after, finallyAfter, guarded, isThenable } from "./call.ts";
@@ -95,8 +96,8 @@ function solutionOf<State, Table extends OptionTable, Resource>(
   });
 }
 
-/** Milliseconds that a world which is being closed waits for what its episodes have to give back. */
-const LONGEST_FINISH = 5000;
+/** How long a world which is being closed waits for what its episodes have to give back. */
+const LONGEST_FINISH = { seconds: 5 };
 
 function openedWorld<State, Table extends OptionTable, Resource>(
   parts: WorldParts<State, Table, Resource>,
@@ -128,7 +129,9 @@ function openedWorld<State, Table extends OptionTable, Resource>(
 
   async function closeAll(): Promise<void> {
     const ends = [...living].map(async (environment) => environment.close?.());
-    const results = await withinTime(LONGEST_FINISH, Promise.allSettled([...ends, ...finishing]));
+    const ended = Promise.allSettled([...ends, ...finishing]);
+    // What is not given back in time is left: the world itself must still be closed.
+    const results = await within(LONGEST_FINISH, "finish()", ended).catch(() => undefined);
     await guarded(parts.name, "close", () => parts.close?.(resource));
     const failed = results?.find((result) => result.status === "rejected");
     if (failed) throw failed.reason;
@@ -140,20 +143,4 @@ function openedWorld<State, Table extends OptionTable, Resource>(
     return closing;
   };
   return { opened, close };
-}
-
-/** Undefined when the time was not enough. */
-async function withinTime<Value>(
-  milliseconds: number,
-  work: Promise<Value>,
-): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<undefined>((done) => {
-    timer = setTimeout(() => done(undefined), milliseconds);
-  });
-  try {
-    return await Promise.race([work, over]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

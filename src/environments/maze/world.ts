@@ -1,6 +1,7 @@
 /**
  * @file The world of mazes: the original's one with its 25 starts, or generated ones.
  */
+import { shown } from "../../network/index.ts";
 import {
   EnvironmentError,
   type Json,
@@ -129,7 +130,7 @@ function start({ id, split, data }: Task): State {
   if (given.maze !== "generated" || !isSize(width) || !isSize(height))
     throw new EnvironmentError(
       "maze",
-      `the task "${id}" is not one of this world's: its data must be as tasks() makes it.`,
+      `the task ${shown(id)} is not one of this world's: its data must be as tasks() makes it.`,
     );
   const size = { width: Number(width), height: Number(height), loops: isNumber(loops) ? loops : 0 };
   const random = seededRandom("maze", split, Number(seed), Number(index));

@@ -1,6 +1,7 @@
 /**
  * @file The world of TextCraft: one task for each thing that can be crafted.
  */
+import { shown } from "../../network/index.ts";
 import {
   EnvironmentError,
   type Json,
@@ -109,7 +110,7 @@ function dataOf(book: RecipeBook, { id, data }: Task) {
   if (typeof goal !== "string" || !isCount(seed) || !isCount(distractors))
     throw new EnvironmentError(
       "textcraft",
-      `the task "${id}" is not one of this world's: its data must be as tasks() makes it.`,
+      `the task ${shown(id)} is not one of this world's: its data must be as tasks() makes it.`,
     );
   if (!book.recipes.has(goal))
     throw new EnvironmentError(

@@ -2,6 +2,7 @@
  * @file One episode of a question with tools behind the interface of all worlds.
  */
 
+import { shown } from "../../network/index.ts";
 import { nearest } from "../../spelling/index.ts";
 import {
   type Environment,
@@ -49,7 +50,7 @@ export class ToolsEnvironment implements Environment {
     if (typeof question !== "string" || typeof answer !== "string")
       throw new EnvironmentError(
         "tools",
-        `the task "${task.id}" is not one of this world's: its data must have a question and an answer.`,
+        `the task ${shown(task.id)} is not one of this world's: its data must have a question and an answer.`,
       );
     this.#episode = { question, expected: answer, history: [] };
     return this.#observation(introduction(question, this.#context), question, {});

@@ -167,10 +167,19 @@ function renamed(tool: Tool, tools: readonly Tool[], server: number): Tool {
   return { ...tool, name };
 }
 
+/** Where the key is unless said otherwise: there need not be one, for a server of one's own. */
+const JUDGE_KEY = "OPENAI_API_KEY";
+
 function judgeOf({ judgeUrl, judgeModel, judgeKey }: ToolsOptions): Judge | undefined {
   if (judgeUrl === undefined) return undefined;
   if (judgeModel === undefined)
     throw new EnvironmentError("tools", "judgeUrl needs judgeModel, the name of the model there.");
-  const key = process.env[judgeKey];
+  const key = process.env[judgeKey] || undefined;
+  // Not what was given: somebody may have written the key itself.
+  if (key === undefined && judgeKey !== JUDGE_KEY)
+    throw new EnvironmentError(
+      "tools",
+      "judgeKey takes the name of an environment variable that holds the key, and there is none of that name.",
+    );
   return createJudge({ url: judgeUrl, model: judgeModel, key, timeout: 60_000, retries: 4 });
 }

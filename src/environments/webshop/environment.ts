@@ -9,6 +9,7 @@ import {
   type StepResult,
   type Task,
 } from "../environment.ts";
+import { strip } from "../python-text.ts";
 import { seededRandom } from "../random.ts";
 import { type Action, parseAction } from "./action.ts";
 import { type Goal, optionCount } from "./goal.ts";
@@ -17,7 +18,6 @@ import type { DonePage, ItemPage, Page } from "./page.ts";
 import { admissibleActions, clickablesOf } from "./pages/clickable.ts";
 import type { Mode } from "./pages/mode.ts";
 import { plainText, rendered, SEPARATOR } from "./pages/render.ts";
-import { strip } from "./python-text.ts";
 import { nounsOf } from "./reward/nouns.ts";
 import { type Reward, rewardOf } from "./reward/reward.ts";
 import { catalogueFor, type Shop } from "./shop.ts";

@@ -65,9 +65,15 @@ async function compare(local: World, remote: World, places: readonly number[]) {
 
 describe("a world over HTTP", () => {
   const kindOf = (name: string) =>
-    name === "household" ? "alfworld" : KIND_NAMES.includes(name) ? name : "textcraft";
-  const OPTIONS: Readonly<Record<string, object>> = { alfworld: { data: "builtin", games: 20 } };
-  const own = worldDefinitions().filter(({ name }) => name !== "agentgym");
+    ({ household: "alfworld", sql: "sqlgym" })[name] ??
+    (KIND_NAMES.includes(name) ? name : "textcraft");
+  const OPTIONS: Readonly<Record<string, object>> = {
+    alfworld: { data: "builtin", games: 20 },
+    // AgentGym's clients read the actions in its texts.
+    babyai: { list: true },
+  };
+  const others = ["agentgym", "openenv"];
+  const own = worldDefinitions().filter(({ name }) => !others.includes(name));
 
   it.each(own.map(({ name }) => name))("%s says, does and gives the same", async (name) => {
     const { local, remote, server } = await both(await openWorld(name, { ...OPTIONS[name] }));

@@ -153,7 +153,8 @@ describe("errors", () => {
   it("of requests that nobody could understand have FastAPI's statuses", async () => {
     const server = await serving("maze");
     await post(server, "create");
-    const raw = (body: string) => fetch(`${server.url}/reset`, { method: "POST", body });
+    const headers = { "content-type": "application/json" };
+    const raw = (body: string) => fetch(`${server.url}/reset`, { method: "POST", headers, body });
     expect((await raw("{")).status).toBe(422);
     expect((await raw("[]")).status).toBe(422);
     expect((await raw('{"id": 0}')).status).toBe(422);

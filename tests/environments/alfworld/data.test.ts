@@ -1,6 +1,7 @@
 /**
  * @file `data get alfworld`, against a server of our own: whole, broken off, silent, lying.
  */
+import { createHash } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
@@ -84,11 +85,58 @@ const get = (): Promise<string> =>
 describe("data get alfworld", () => {
   it("downloads, verifies, unpacks, and remembers what it got", async () => {
     expect(await get()).toMatch(/^2 games \(train 1, valid_seen 1\) are in .*sha256 [0-9a-f]{64}/);
-    expect(readdirSync(folder)).toEqual(["alfworld"]);
+    expect(readdirSync(folder)).toEqual(["alfworld", "alfworld.sha256.json"]);
     const record = JSON.parse(readFileSync(join(folder, "alfworld/download.json"), "utf8"));
     expect(record).toMatchObject({ url, bytes: archive.length, games: 2 });
     expect(await get()).toMatch(/already has them/);
     expect(ranges).toHaveLength(1);
+  });
+
+  it("takes no other archive the next time, unless told so", async () => {
+    const to = join(folder, "alfworld");
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    vi.spyOn(console, "log").mockImplementation(() => {});
+    const command = (...more: string[]) => {
+      errors.mockClear();
+      return main(["data", "get", "alfworld", "--to", to, "--url", url, ...more]);
+    };
+    const said = () => errors.mock.calls.join("\n");
+    const sumOf = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+    try {
+      expect(await command("--sha256", "abc")).toBe(2);
+      expect(await command("--sha256", sumOf(Buffer.from("x")))).toBe(1);
+      expect(said()).toContain(`${sumOf(archive)}, expected ${sumOf(Buffer.from("x"))}`);
+      expect(existsSync(to)).toBe(false);
+      expect(await command("--sha256", sumOf(archive).toUpperCase())).toBe(0);
+
+      // The data is gone, and the server has something else now.
+      rmSync(to, { recursive: true });
+      const other = zipOf({
+        "json_2.1.1/train/pick_and_place_simple-A-None-B-1/t/game.tw-pddl": game(3),
+      });
+      handler = serving(other);
+      expect(await command()).toBe(1);
+      expect(said()).toMatch(/has the sum .* but json_2.1.3_tw-pddl.zip had .*--accept-changed/s);
+      expect(said()).toContain(sumOf(other));
+      expect(said()).toContain(sumOf(archive));
+      expect(existsSync(to)).toBe(false);
+      expect(await command("--accept-changed")).toBe(0);
+      rmSync(to, { recursive: true });
+      expect(await command()).toBe(0);
+      rmSync(to, { recursive: true });
+      handler = serving(archive);
+      expect(await command()).toBe(1);
+      expect(await command("--sha256", `json_2.1.3_tw-pddl.zip=${sumOf(archive)}`)).toBe(0);
+    } finally {
+      vi.restoreAllMocks();
+    }
+  });
+
+  it("does not remember an archive that holds no games", async () => {
+    handler = serving(zipOf({ "readme.txt": "nothing" }));
+    await expect(get()).rejects.toThrow();
+    handler = serving(archive);
+    expect(await get()).toMatch(/^2 games/);
   });
 
   it("goes on where the connection broke", async () => {
@@ -141,6 +189,38 @@ describe("data get alfworld", () => {
     handler = (_, response) => void response.writeHead(200).end(Buffer.alloc(1_100_000));
     await expect(attempt()).rejects.toThrow(/sends more than 1000000/);
     expect(existsSync(file)).toBe(false);
+  });
+
+  it("follows redirects, but not for ever and not to anything", async () => {
+    const file = join(folder, "file.zip");
+    const attempt = () => download({ url, file, attempts: 1 });
+    handler = (request, response, count) =>
+      count < 4
+        ? void response.writeHead(302, { location: `/${count}` }).end()
+        : serving(archive)(request, response, count);
+    expect((await attempt()).bytes).toBe(archive.length);
+    handler = (_, response) => void response.writeHead(302, { location: "/again" }).end();
+    await expect(attempt()).rejects.toThrow(/redirects more than 5 times/);
+    handler = (_, response) =>
+      void response.writeHead(302, { location: "file:///etc/hosts" }).end();
+    await expect(attempt()).rejects.toThrow(/redirects to file:.*not followed/);
+    await expect(download({ url: "games", file })).rejects.toThrow(/"games" is no address/);
+  });
+
+  it("gives a file that drips only so much time", async () => {
+    handler = (_, response) => {
+      response.writeHead(200);
+      const clock = setInterval(() => response.write("x"), 20);
+      response.once("close", () => clearInterval(clock));
+    };
+    const slow = {
+      url,
+      file: join(folder, "file.zip"),
+      attempts: 1,
+      silence: 10_000,
+      seconds: 0.5,
+    };
+    await expect(download(slow)).rejects.toThrow(/not complete within 0.5 s/);
   });
 
   it("refuses an archive without games, with broken ones, or that leads out of its folder", async () => {

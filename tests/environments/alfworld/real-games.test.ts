@@ -43,6 +43,8 @@ describe.skipIf(isMissing(REAL_GAMES_PATH, "golden/alfworld.json"))("the real ga
       types: undefined,
       winReward: 10,
       expert: "whimsical",
+      unseenRooms: 0,
+      variants: 1,
     });
   }, 120_000);
 

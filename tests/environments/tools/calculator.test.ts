@@ -4,7 +4,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { calculate } from "../../../src/environments/tools/calculator/expression.ts";
-import { CalculationError } from "../../../src/environments/tools/calculator/rational.ts";
+import { CalculationError } from "../../../src/environments/tools/calculator/work.ts";
 
 describe("the calculator", () => {
   it.each([
@@ -42,6 +42,12 @@ describe("the calculator", () => {
     ["PI", "3.14159265358979"],
     ["12345678901234567890 * 98765432109876543210", "1219326311370217952237463801111263526900"],
     ["factorial(25) / factorial(24)", "25"],
+    ["7^300 / 3^700", "3.50375475787866e-81"],
+    ["1 / (1 / 10^400) / 10^400", "1"],
+    ["abs(-1 / 10^400) * 10^400", "1"],
+    ["sqrt(1 / 4 ^ 900) * 2 ^ 900", "1"],
+    ["1500! / 1499!", "1500"],
+    ["comb(1500, 1499)", "1500"],
   ])("%s is %s", (expression, value) => {
     expect(calculate(expression)).toBe(value);
   });
@@ -70,6 +76,9 @@ describe("the calculator", () => {
     ["2^".repeat(1500), /nested too deeply/],
     ["1+".repeat(3000), /longer than/],
     ["1 + 💥", /cannot read/],
+    ["7^600 / 3 ^ 10", /too large/],
+    ["7^6900 / 3^12500", /too much work/],
+    [`7^6900 / 3^12500${"-1".repeat(130)}`, /too much work/],
   ])("%s is an error that says why", (expression, message) => {
     expect(() => calculate(expression)).toThrow(message);
     expect(() => calculate(expression)).toThrow(CalculationError);

@@ -169,7 +169,10 @@ describe("the sandbox", () => {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     await once(child, "message");
-    child.send({ code: "Array(2 ** 32 - 2).join('x')", limits: LIMITS });
+    child.send({
+      work: { code: "Array(2 ** 32 - 2).join('x')", limits: LIMITS },
+      time: LIMITS.time,
+    });
     expect((await once(child, "exit"))[1]).toBe("SIGKILL");
   }, 30_000);
 

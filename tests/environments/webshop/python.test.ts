@@ -2,8 +2,8 @@
  * @file Texts and random numbers as Python has them.
  */
 import { describe, expect, it } from "vitest";
+import { floatText, reprText, strip } from "../../../src/environments/python-text.ts";
 import { pythonRandom } from "../../../src/environments/webshop/python-random.ts";
-import { floatText, reprText, strip } from "../../../src/environments/webshop/python-text.ts";
 
 describe("as Python writes and draws", () => {
   it("numbers and texts", () => {

@@ -75,7 +75,7 @@ export const textcraft: Kind = {
   readReset(answer) {
     const text = textIn(answer, "observation");
     const recipes = text.match(/^craft .+ using .+$/gm);
-    const admissible = recipes && ["inventory", "get <count> <item>", ...recipes];
+    const admissible = recipes && textsOf(["inventory", "get <count> <item>", ...recipes]);
     return { text, ...(admissible && { admissible }), ...listedActions(answer), info: {} };
   },
   readStep: (answer) => ({ ...OBJECT.readStep(answer), ...listedActions(answer) }),

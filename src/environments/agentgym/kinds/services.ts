@@ -3,7 +3,16 @@
  * "env_idx", and what is wrong is answered with status 500.
  */
 import type { Kind } from "../kind.ts";
-import { booleanIn, numberIn, numberOf, recordOf, shown, textIn, textsOf } from "../shape.ts";
+import {
+  booleanIn,
+  numberIn,
+  numberOf,
+  recordOf,
+  shown,
+  textIn,
+  textOf,
+  textsOf,
+} from "../shape.ts";
 import { BARE, OBJECT, observation, PLAIN, SHARE } from "./common.ts";
 
 /** Answers to a reset that are [text, null], and to a step with the text in "state". */
@@ -20,7 +29,7 @@ const PAIR = {
 } as const satisfies Partial<Kind>;
 
 function firstOf(answer: unknown): string {
-  if (Array.isArray(answer) && typeof answer[0] === "string") return answer[0];
+  if (Array.isArray(answer) && typeof answer[0] === "string") return textOf(answer[0]);
   throw new TypeError(`expected a list that begins with a text, got ${shown(answer)}`);
 }
 
@@ -81,7 +90,7 @@ export const tools = (name: string): Kind => ({
   createsWithTask: true,
   reward: SHARE,
   readReset(answer) {
-    if (typeof answer === "string") return { text: answer, info: {} };
+    if (typeof answer === "string") return { text: textOf(answer), info: {} };
     throw new TypeError(`expected a text, got ${shown(answer)}`);
   },
   writeReset: (_, { observation }) => observation.text,

@@ -1,72 +1,58 @@
 /**
  * @file From a request to its answer: routes, bodies, and errors in the style of the kind's own server.
+ * Who may ask at all, and how much of it, is decided before (src/network).
  */
-import type { IncomingMessage, RequestListener } from "node:http";
+import type { Handler } from "../../../network/index.ts";
 import type { Json } from "../../environment.ts";
 import type { Kind } from "../kind.ts";
 import { Refusal } from "./hosted.ts";
 import { fieldsOf, InvalidRequest, type Route } from "./routes.ts";
-
-/** A body has an action and two numbers. */
-const LARGEST_BODY = 1024 * 1024;
-
-class TooLarge extends Error {}
 
 interface Reply {
   readonly status: number;
   readonly body: Json;
 }
 
-export function listener(kind: Kind, routes: ReadonlyMap<string, Route>): RequestListener {
-  return async (request, response) => {
+export function handlerOf(kind: Kind, routes: ReadonlyMap<string, Route>): Handler {
+  return async (request) => {
     const { status, body } = await replyTo(routes, request).catch((error: unknown) =>
       errorReply(kind, error),
     );
-    const text = Buffer.from(JSON.stringify(body));
-    response.writeHead(status, {
-      "content-type": "application/json",
-      "content-length": text.length,
-      // What is left of a body that was too large will not be read.
-      ...(status === 413 && { connection: "close" }),
+    const bytes = Buffer.from(JSON.stringify(body));
+    return new Response(bytes, {
+      status,
+      headers: {
+        "content-type": "application/json",
+        "content-length": String(bytes.length),
+        ...(status === 503 && { "retry-after": "1" }),
+      },
     });
-    response.end(text);
   };
 }
 
-async function replyTo(
-  routes: ReadonlyMap<string, Route>,
-  request: IncomingMessage,
-): Promise<Reply> {
-  const [path, query] = (request.url ?? "/").split("?", 2);
-  const route = routes.get(path!.replace(/(?<=.)\/+$/, ""));
+async function replyTo(routes: ReadonlyMap<string, Route>, request: Request): Promise<Reply> {
+  const { pathname, searchParams } = new URL(request.url);
+  const route = routes.get(withoutLastSlashes(pathname));
   if (!route) return { status: 404, body: { detail: "Not Found" } };
   if (request.method !== route.method)
     return { status: 405, body: { detail: "Method Not Allowed" } };
   const given =
-    route.method === "GET"
-      ? Object.fromEntries(new URLSearchParams(query))
-      : fieldsOf(await bodyOf(request));
+    route.method === "GET" ? Object.fromEntries(searchParams) : fieldsOf(await request.text());
   return { status: 200, body: await route.answer(given) };
+}
+
+/** By hand: a pattern would look at a long row of slashes once for each of them. */
+function withoutLastSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === "/") end--;
+  return path.slice(0, end);
 }
 
 function errorReply(kind: Kind, error: unknown): Reply {
   if (error instanceof InvalidRequest) return { status: 422, body: { detail: error.detail } };
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof Refusal && error.busy) return { status: 503, body: { detail: message } };
-  if (error instanceof TooLarge) return { status: 413, body: { detail: message } };
   return kind.errors === "body"
     ? { status: 200, body: { error: message } }
     : { status: 500, body: { detail: message } };
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    size += piece.length;
-    if (size > LARGEST_BODY)
-      throw new TooLarge(`the body has more than ${LARGEST_BODY / 1024 / 1024} MB.`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString("utf8");
 }

@@ -42,11 +42,10 @@ export function routesOf(
       for (const field of ["commands", "goal"])
         if (given[field] !== undefined && given[field] !== null)
           throw new Refusal(`this server has its own tasks; leave "${field}" out of the request.`);
-      const id = hosted.create(kind.createsWithTask ? whole(given, "id") : undefined);
-      const episode = kind.createsBegun && (await hosted.reset(id, id));
-      return episode && kind.createsBegun === "told"
-        ? kind.writeReset(id, episode)
-        : kind.writeCreated(id);
+      const wish = kind.createsWithTask ? whole(given, "id") : undefined;
+      if (!kind.createsBegun) return kind.writeCreated(hosted.create(wish));
+      const [id, episode] = await hosted.createBegun(wish);
+      return kind.createsBegun === "told" ? kind.writeReset(id, episode) : kind.writeCreated(id);
     },
     async reset(given) {
       const id = idOf(given);

@@ -1,16 +1,21 @@
 /**
  * @file A world of ours as an AgentGym server, so that trainers which speak its protocol can use it.
  *
- * On 127.0.0.1 unless told otherwise: the protocol has no passwords.
+ * On 127.0.0.1 unless told otherwise, for programs and not for pages of the web (src/network): the
+ * protocol itself has no passwords.
  */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import {
+  NetworkError,
+  type OpenServer,
+  openServer,
+  type ServerOptions,
+} from "../../../network/index.ts";
 import { EnvironmentError, type World } from "../../environment.ts";
 import { taskSet } from "../../tasks.ts";
 import type { Kind } from "../kind.ts";
 import { findKind, KIND_NAMES } from "../kinds/index.ts";
-import { HostedEnvironments, type NumberedTasks } from "./hosted.ts";
-import { listener } from "./http.ts";
+import { HostedEnvironments, type Limits, type NumberedTasks } from "./hosted.ts";
+import { handlerOf } from "./http.ts";
 import { routesOf } from "./routes.ts";
 
 export interface ServeOptions {
@@ -26,6 +31,16 @@ export interface ServeOptions {
   maximumEnvironments?: number | undefined;
   /** Seconds after which an environment that nobody uses is closed. Default 3600. */
   idle?: number | undefined;
+  /** Seconds after which it is closed where all places are taken and one is needed. Default 300. */
+  spare?: number | undefined;
+  /** Seconds for one reset or step; then the environment is closed. Default 300. */
+  stepSeconds?: number | undefined;
+  /** Every request must bring it, as "Authorization: Bearer …". Default: none is needed. */
+  apiKey?: string | undefined;
+  /** Further names by which the server may be asked: "proxy.example", "localhost:8080". */
+  allowedHosts?: readonly string[] | undefined;
+  /** Is told, in sentences, what the person who starts it should know. */
+  say?: ((sentence: string) => void) | undefined;
 }
 
 export interface AgentGymServer {
@@ -45,31 +60,20 @@ export async function serveWorld(
   world: World,
   options: ServeOptions = {},
 ): Promise<AgentGymServer> {
-  const { host = "127.0.0.1", port = 0, maximumEnvironments = 1024, idle = 3600 } = options;
+  const limits = limitsOf(world, options);
   const kind = kindOf(world, options.kind);
   const tasks = await numberedTasks(world, options.split);
-  const limits = { maximumEnvironments, idle: idle * 1000 };
   const hosted = new HostedEnvironments(world, kind, tasks, limits);
-  const routes = routesOf(kind, world, hosted);
-  const server = createServer(listener(kind, routes));
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) =>
-      reject(
-        new EnvironmentError(
-          world.name,
-          `cannot listen on ${host}:${port}: ${error.code === "EADDRINUSE" ? "the port is taken; choose another, or 0 for any" : error.message}.`,
-        ),
-      ),
-    );
-    server.listen(port, host, resolve);
+  const server = await openFor(world, options, {
+    handler: handlerOf(kind, routesOf(kind, world, hosted)),
+    // Several requests of one environment wait for each other.
+    answerSeconds: (2 * limits.step) / 1000 + 60,
   });
   const collector = setInterval(() => hosted.collectIdle(), Math.min(limits.idle / 4 + 1, 60_000));
   collector.unref();
-  const address = server.address() as AddressInfo;
-  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return {
-    url: `http://${name}:${address.port}${kind.prefix}`,
-    port: address.port,
+    url: server.url + kind.prefix,
+    port: server.port,
     kind: kind.name,
     tasks: tasks.length,
     get environments() {
@@ -77,16 +81,48 @@ export async function serveWorld(
     },
     async close() {
       clearInterval(collector);
-      const stopped = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await stopped;
+      await server.close();
       await hosted.closeAll();
     },
   };
 }
 
+/** What the environments of a server may cost, in milliseconds. */
+export function limitsOf(world: World, options: ServeOptions): Limits {
+  const { maximumEnvironments = 1024, idle = 3600, spare = 300, stepSeconds = 300 } = options;
+  for (const [name, value] of Object.entries({ maximumEnvironments, idle, spare, stepSeconds }))
+    if (!(value > 0 && value <= (name === "stepSeconds" ? LONGEST_STEP : Number.MAX_SAFE_INTEGER)))
+      throw new EnvironmentError(world.name, `${name} must be a number above 0, not ${value}.`);
+  return {
+    ...{ maximumEnvironments, idle: idle * 1000, step: stepSeconds * 1000 },
+    ...{ spare: spare * 1000, spareUnused: Math.min(spare * 1000, SPARE_UNUSED) },
+  };
+}
+
+/** Seconds. Node's timers take milliseconds of 31 bits, and an answer may wait for two steps. */
+const LONGEST_STEP = 1_000_000;
+/** Milliseconds after which one that was created and never used is closed where its place is needed. */
+const SPARE_UNUSED = 30_000;
+
+/** What cannot be listened on is an error of the world's. */
+export async function openFor(
+  world: World,
+  { host, port, apiKey, allowedHosts, say }: ServeOptions,
+  serving: Pick<ServerOptions, "handler" | "answerSeconds" | "sockets">,
+): Promise<OpenServer> {
+  try {
+    return await openServer({ ...serving, host, port, apiKey, allowedHosts, say });
+  } catch (error) {
+    if (!(error instanceof NetworkError)) throw error;
+    throw new EnvironmentError(world.name, error.message, { cause: error });
+  }
+}
+
 /** Our worlds that AgentGym knows by another name, or not at all. */
-const KIND_OF_WORLD: Readonly<Record<string, string>> = { household: "alfworld" };
+const KIND_OF_WORLD: Readonly<Record<string, string>> = {
+  household: "alfworld",
+  sql: "sqlgym",
+};
 
 function kindOf({ name }: World, wish: string | undefined): Kind {
   const kind = findKind(wish ?? KIND_OF_WORLD[name] ?? name);
@@ -98,7 +134,11 @@ function kindOf({ name }: World, wish: string | undefined): Kind {
   );
 }
 
-async function numberedTasks(world: World, split: string | undefined): Promise<NumberedTasks> {
+/** The tasks of a split, or of all, by number. */
+export async function numberedTasks(
+  world: World,
+  split: string | undefined,
+): Promise<NumberedTasks> {
   const splits = split === undefined ? world.splits : [split];
   const sets = await Promise.all(splits.map(async (name) => world.tasks(name)));
   return taskSet({

@@ -15,6 +15,7 @@ import { ArchiveError } from "../../archive/error.ts";
 import { unpackZip } from "../../archive/unpack.ts";
 import type { Dataset, GetOptions } from "../../data/datasets.ts";
 import { DownloadError, download } from "../../data/download.ts";
+import { rememberSums, requireKnownSum } from "../../data/sums.ts";
 import { EnvironmentError } from "../../environment.ts";
 import { naming } from "../errors.ts";
 import { DEFAULT_DATA_FOLDER } from "../index.ts";
@@ -25,9 +26,11 @@ import { type Library, openLibrary } from "./library.ts";
 const LARGEST_DOWNLOAD = 4e9;
 const LIMITS = { files: 200_000, bytesPerFile: 256e6, bytes: 40e9 };
 
+const ARCHIVE = "json_2.1.3_tw-pddl.zip";
+
 export const alfworldData: Dataset = {
-  summary: "ALFWorld's text games (json_2.1.3_tw-pddl.zip of its release 0.4.2)",
-  url: "https://github.com/alfworld/alfworld/releases/download/0.4.2/json_2.1.3_tw-pddl.zip",
+  summary: `ALFWorld's text games (${ARCHIVE} of its release 0.4.2)`,
+  url: `https://github.com/alfworld/alfworld/releases/download/0.4.2/${ARCHIVE}`,
   folder: DEFAULT_DATA_FOLDER,
   async get(options) {
     try {
@@ -40,7 +43,8 @@ export const alfworldData: Dataset = {
   },
 };
 
-async function get({ url, folder, onProgress }: GetOptions): Promise<string> {
+async function get(options: GetOptions): Promise<string> {
+  const { url, folder, onProgress } = options;
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     const library = await openLibrary(folder).catch(() => undefined);
     if (library) return `${folder} already has them: ${described(library)}.`;
@@ -59,11 +63,12 @@ async function get({ url, folder, onProgress }: GetOptions): Promise<string> {
     largest: LARGEST_DOWNLOAD,
     onProgress: (received, total) => onProgress?.("downloading", received, total),
   });
+  requireKnownSum({ name: ARCHIVE, url, file: archive, sha256 }, options);
   const unpacked = join(work, "unpacked");
   rmSync(unpacked, { recursive: true, force: true });
   unpackZip(archive, unpacked, LIMITS, (done, total) => onProgress?.("unpacking", done, total));
   const library = await verified(unpacked);
-  // We cannot know the sum beforehand; whoever fetches again can compare.
+  rememberSums([{ name: ARCHIVE, sha256 }], options);
   const record = { url, bytes, sha256, games: library.entries.length };
   writeFileSync(join(unpacked, "download.json"), `${JSON.stringify(record, null, 2)}\n`);
   mkdirSync(dirname(folder), { recursive: true });

@@ -25,15 +25,20 @@ export interface Entry {
   readonly split: string;
   /** Undefined where the folder's name does not tell. */
   readonly type: TaskType | undefined;
+  /** The number of its floor plan, which tells its room. Undefined where the folder's name does not tell. */
+  readonly plan: number | undefined;
 }
 
 export function entryOf(path: string): Entry {
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   const place = parts.findLastIndex((part) => (SPLITS as readonly string[]).includes(part));
   const type = TASK_TYPES.find((type) => parts.some((part) => part.startsWith(`${type}-`)));
+  // "pick_and_place_simple-OBJECT-None-PLACE-20".
+  const ending = parts.find((part) => part.startsWith(`${type}-`))?.match(/-(\d+)$/)?.[1];
+  const about = { type, plan: ending === undefined ? undefined : Number(ending) };
   return place < 0
-    ? { id: parts.join("/"), split: OTHER_SPLIT, type }
-    : { id: parts.slice(place).join("/"), split: parts[place]!, type };
+    ? { id: parts.join("/"), split: OTHER_SPLIT, ...about }
+    : { id: parts.slice(place).join("/"), split: parts[place]!, ...about };
 }
 
 export function isGamePath(path: string): boolean {

@@ -1,6 +1,7 @@
 /**
  * @file The world of built-in household games: tasks by number, each made when it is asked for.
  */
+import { shown } from "../../../network/index.ts";
 import {
   EnvironmentError,
   type Json,
@@ -135,7 +136,7 @@ function parametersOf(name: string, { split, data, id }: Task): Parameters {
   if (!right)
     throw new EnvironmentError(
       name,
-      `the task "${id}" is not one of this world's: its data must be as tasks() makes it.`,
+      `the task ${shown(id)} is not one of this world's: its data must be as tasks() makes it.`,
     );
   return { ...(data as unknown as Omit<Parameters, "split">), split: split as Parameters["split"] };
 }

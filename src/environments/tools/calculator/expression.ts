@@ -5,7 +5,6 @@ import { nearest } from "../../../spelling/index.ts";
 import { CONSTANTS, FUNCTIONS, factorial } from "./functions.ts";
 import {
   add,
-  CalculationError,
   divide,
   exact,
   modulo,
@@ -15,6 +14,7 @@ import {
   shown,
   type Value,
 } from "./rational.ts";
+import { CalculationError, metered } from "./work.ts";
 
 const LONGEST = 5000;
 const DEEPEST = 200;
@@ -29,11 +29,12 @@ interface Token {
 export function calculate(expression: string): string {
   if (expression.length > LONGEST)
     throw new CalculationError(`the expression is longer than ${LONGEST} characters`);
-  const tokens = tokensOf(expression);
-  const reader = new Reader(tokens);
-  const value = reader.sum(0);
-  reader.expectEnd();
-  return shown(value);
+  const reader = new Reader(tokensOf(expression));
+  return metered(() => {
+    const value = reader.sum(0);
+    reader.expectEnd();
+    return shown(value);
+  });
 }
 
 const TOKEN =

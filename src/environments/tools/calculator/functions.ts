@@ -3,20 +3,24 @@
  */
 import {
   add,
-  CalculationError,
   divide,
   exact,
   float,
   floor,
   gcd,
+  integer,
+  isNegative,
+  MOST_BITS,
   modulo,
   multiply,
   negate,
   power,
+  product,
   toFloat,
   toWhole,
   type Value,
 } from "./rational.ts";
+import { bitsOf, CalculationError, spendOnFactors, spendOnProduct } from "./work.ts";
 
 /** Factorials of larger numbers have thousands of digits. */
 const LARGEST_FACTORIAL = 1500n;
@@ -48,7 +52,7 @@ const real = (calculate: (value: number) => number): Known =>
   one((value) => float(calculate(toFloat(value))));
 
 export const FUNCTIONS: Readonly<Record<string, Known>> = {
-  abs: one((value) => (toFloat(value) < 0 ? negate(value) : value)),
+  abs: one((value) => (isNegative(value) ? negate(value) : value)),
   floor: one(floor),
   ceil: one((value) => negate(floor(negate(value)))),
   round: {
@@ -79,8 +83,8 @@ export const FUNCTIONS: Readonly<Record<string, Known>> = {
   gcd: two((a, b) => exact(gcd(whole(a, "gcd"), whole(b, "gcd")))),
   lcm: two((a, b) => {
     const [x, y] = [whole(a, "lcm"), whole(b, "lcm")];
-    const product = x * y;
-    return exact(product === 0n ? 0n : (product < 0n ? -product : product) / gcd(x, y));
+    const both = product(x, y);
+    return exact(both === 0n ? 0n : (both < 0n ? -both : both) / gcd(x, y));
   }),
   factorial: one(factorial),
   comb: two((n, k) => divide(falling(n, k), factorial(k))),
@@ -89,7 +93,7 @@ export const FUNCTIONS: Readonly<Record<string, Known>> = {
 
 function isLess(a: Value, b: Value): boolean {
   if (a.kind === "float" || b.kind === "float") return toFloat(a) < toFloat(b);
-  return a.numerator * b.denominator < b.numerator * a.denominator;
+  return product(a.numerator, b.denominator) < product(b.numerator, a.denominator);
 }
 
 function whole(value: Value, name: string): bigint {
@@ -105,13 +109,14 @@ function round(value: Value, digits: Value | undefined): Value {
   const scale = power(exact(10n), exact(places));
   const scaled = multiply(value, scale);
   const half = exact(1n, 2n);
-  const rounded =
-    toFloat(scaled) < 0 ? negate(floor(add(negate(scaled), half))) : floor(add(scaled, half));
+  const rounded = isNegative(scaled)
+    ? negate(floor(add(negate(scaled), half)))
+    : floor(add(scaled, half));
   return divide(rounded, scale);
 }
 
 function squareRoot(value: Value): Value {
-  if (toFloat(value) < 0) throw new CalculationError("the root of a negative number");
+  if (isNegative(value)) throw new CalculationError("the root of a negative number");
   if (value.kind === "float") return float(Math.sqrt(value.float));
   const [top, bottom] = [wholeRoot(value.numerator), wholeRoot(value.denominator)];
   const isExact = top * top === value.numerator && bottom * bottom === value.denominator;
@@ -122,6 +127,8 @@ function squareRoot(value: Value): Value {
 function wholeRoot(value: bigint): bigint {
   if (value < 2n) return value;
   let root = 1n << BigInt(Math.ceil(value.toString(2).length / 2));
+  // The number of right digits doubles every time.
+  spendOnProduct(value, root, Math.ceil(Math.log2(bitsOf(value))) + 2);
   for (;;) {
     const next = (root + value / root) >> 1n;
     if (next >= root) return root;
@@ -140,9 +147,7 @@ export function factorial(value: Value): Value {
   const n = whole(value, "factorial");
   if (n < 0n) throw new CalculationError("the factorial of a negative number");
   if (n > LARGEST_FACTORIAL) throw new CalculationError(`factorials go up to ${LARGEST_FACTORIAL}`);
-  let product = 1n;
-  for (let i = 2n; i <= n; i++) product *= i;
-  return exact(product);
+  return falling(value, value);
 }
 
 /** n · (n − 1) · … with k factors. */
@@ -151,7 +156,9 @@ function falling(a: Value, b: Value): Value {
   if (k < 0n || n < 0n) throw new CalculationError("comb and perm need numbers from 0");
   if (k > LARGEST_FACTORIAL)
     throw new CalculationError(`comb and perm go up to ${LARGEST_FACTORIAL}`);
-  let product: Value = exact(1n);
-  for (let i = 0n; i < k; i++) product = multiply(product, exact(n - i));
-  return product;
+  const bits = Math.min(MOST_BITS, Number(k) * bitsOf(n));
+  spendOnFactors(Number(k), bits);
+  let result = integer(1n);
+  for (let i = 0n; i < k; i++) result = integer(result.numerator * (n - i));
+  return result;
 }

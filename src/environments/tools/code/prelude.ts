@@ -1,6 +1,7 @@
 /**
  * @file What the code finds in its interpreter beside the language: print and console.log, which keep
- * text inside, and a Math.random and a Date that are the same in every run.
+ * text inside, and a Math.random and a Date that are the same in every run: time stands still at
+ * 1970-01-01T00:00:00Z, and random numbers always begin with the same.
  *
  * It is JavaScript as text because it runs inside. It holds on to the built-in functions that it
  * needs: the code may replace them, and would only deceive itself.
@@ -42,14 +43,20 @@ export const PRELUDE = `function (limit) {
     return state / 4294967296;
   };
   const RealDate = Date;
-  globalThis.Date = class Date extends RealDate {
-    constructor(...parts) {
-      if (parts.length === 0) super(0);
-      else super(...parts);
-    }
-    static now() {
-      return 0;
-    }
+  const { construct, ownKeys, getOwnPropertyDescriptor, defineProperty } = Reflect;
+  // A function of its own and no subclass: the real one must not be found above it.
+  const StillDate = function Date(...parts) {
+    if (new.target === undefined) return new StillDate().toString();
+    return construct(RealDate, parts.length === 0 ? [0] : parts, new.target);
   };
-  return { describe, printed: () => cut(lines.join("\\n")) };
+  for (const key of ownKeys(RealDate))
+    defineProperty(StillDate, key, getOwnPropertyDescriptor(RealDate, key));
+  StillDate.now = () => 0;
+  RealDate.prototype.constructor = StillDate;
+  globalThis.Date = StillDate;
+  // As JSON, because a text on its way out ends at its first character 0.
+  return {
+    describe: (value) => stringify(describe(value)),
+    printed: () => stringify(cut(lines.join("\\n"))),
+  };
 }`;

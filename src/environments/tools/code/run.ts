@@ -42,6 +42,7 @@ const PAGE = 65_536;
 const INITIAL_PAGES = 256;
 /** Bytes of the interpreter's own stack: some 2,000 calls. V8's stack must be larger; see sandbox.ts. */
 const STACK = 400_000;
+const NOT_SHOWN = "(a value that cannot be shown)";
 /** To read what was printed, once the time is over. */
 const GRACE = 200;
 
@@ -94,9 +95,10 @@ export async function runCode(code: string, limits: CodeLimits): Promise<CodeRes
     // An assertion in the interpreter, or its stack: as final as the code's own failures.
     ending = { error: `the interpreter gave up (${(error as Error).message.slice(0, 100)})` };
   }
-  // Where there is no memory left for an error object, null is thrown.
+  // Where there is no memory left for an error object, null is thrown, and cannot be described either.
   const hasGrown = memory.buffer.byteLength > INITIAL_PAGES * PAGE;
-  if (ending.error === "null" && hasGrown) ending = { error: "InternalError: out of memory" };
+  if ((ending.error === "null" || ending.error === NOT_SHOWN) && hasGrown)
+    ending = { error: "InternalError: out of memory" };
   if (isLate) ending = { error: `it took longer than ${limits.time / 1000} s and was stopped` };
   deadline = performance.now() + GRACE;
   return { printed: printedSoFar(context, desk), ...ending };
@@ -109,7 +111,7 @@ function evaluate(
 ): Pick<CodeResult, "value" | "error"> {
   const described = (value: QuickJSHandle): string => {
     const text = context.callFunction(describe, context.undefined, value);
-    return text.error ? "(a value that cannot be shown)" : context.getString(text.value);
+    return text.error ? NOT_SHOWN : textOf(context, text.value);
   };
   const result = context.evalCode(code, "code.js");
   if (result.error) return { error: described(result.error) };
@@ -123,10 +125,15 @@ function evaluate(
   return context.typeof(value) === "undefined" ? {} : { value: described(value) };
 }
 
+/** A text that the prelude gives as JSON. */
+function textOf(context: QuickJSContext, handle: QuickJSHandle): string {
+  return JSON.parse(context.getString(handle)) as string;
+}
+
 function printedSoFar(context: QuickJSContext, desk: QuickJSHandle): string {
   try {
     const text = context.callFunction(context.getProp(desk, "printed"), context.undefined);
-    return text.error ? "" : context.getString(text.value);
+    return text.error ? "" : textOf(context, text.value);
   } catch {
     return "";
   }

@@ -7,6 +7,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { type Connected, ExchangeError, exchange, oneLine } from "../../../network/index.ts";
 
 export interface FetchLimits {
   /** Milliseconds for all of it. */
@@ -32,36 +33,43 @@ export async function getPage(
   limits: FetchLimits,
   signal?: AbortSignal,
 ): Promise<Page> {
-  const clock = AbortSignal.timeout(limits.time);
-  const stop = signal ? AbortSignal.any([clock, signal]) : clock;
+  const deadline = performance.now() + limits.time;
   let url = checkedUrl(address, limits);
+  for (let hops = 0; ; hops++) {
+    const found = await visit(url, limits, Math.max(1, deadline - performance.now()), signal);
+    if (!("redirect" in found)) return found;
+    if (hops >= limits.redirects)
+      throw new Error(`it redirects more than ${limits.redirects} times`);
+    const target = URL.canParse(found.redirect, url.href) ? new URL(found.redirect, url) : null;
+    if (!target) throw new Error("it redirects to something that is no address");
+    url = checkedUrl(target.href, limits);
+  }
+}
+
+/** The page at an address, or where it leads. */
+async function visit(
+  url: URL,
+  limits: FetchLimits,
+  time: number,
+  signal: AbortSignal | undefined,
+): Promise<Page | { redirect: string }> {
+  const asking = {
+    ...{ url, signal, limits: { time, size: Infinity } },
+    connect: (stop: AbortSignal) => connect(url, limits, stop),
+  };
   try {
-    for (let hops = 0; ; hops++) {
-      const response = await connect(url, limits, stop);
-      const { statusCode: status = 0, headers } = response;
-      if (status >= 300 && status < 400 && headers.location !== undefined) {
-        response.destroy();
-        if (hops >= limits.redirects)
-          throw new Error(`it redirects more than ${limits.redirects} times`);
-        const target = URL.canParse(headers.location, url.href)
-          ? new URL(headers.location, url)
-          : null;
-        if (!target) throw new Error("it redirects to something that is no address");
-        url = checkedUrl(target.href, limits);
-        continue;
-      }
-      const type = headers["content-type"] ?? "text/plain";
-      if (!/^(text\/|application\/(json|xml|xhtml|[\w.]+\+(json|xml)))/i.test(type)) {
-        response.destroy();
-        throw new Error(`it is ${type.slice(0, 100)}; only texts can be shown`);
-      }
-      const { body, isCut } = await bodyOf(response, type, limits.size, stop);
-      return { url: url.href, status, type, body, isCut };
-    }
+    return await exchange(asking, async ({ status, redirect, headers, beginning }) => {
+      if (redirect !== null) return { redirect };
+      const type = headers.get("content-type") ?? "text/plain";
+      if (!/^(text\/|application\/(json|xml|xhtml|[\w.]+\+(json|xml)))/i.test(type))
+        throw new Error(`it is ${oneLine(type, 100)}; only texts can be shown`);
+      const { bytes, isCut } = await beginning(limits.size);
+      return { url: url.href, status, type, body: decoded(bytes, type), isCut };
+    });
   } catch (error) {
-    if (clock.aborted && !signal?.aborted)
-      throw new Error(`it did not answer within ${limits.time / 1000} s`);
-    throw error;
+    if (!(error instanceof ExchangeError)) throw error;
+    if (error.kind === "late") throw new Error(`it did not answer within ${limits.time / 1000} s`);
+    throw new Error(oneLine(error.message), { cause: error });
   }
 }
 
@@ -95,9 +103,9 @@ function lookupFor({ isForbidden }: FetchLimits): LookupFunction {
   };
 }
 
-function connect(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<IncomingMessage> {
+async function connect(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<Connected> {
   const request = url.protocol === "https:" ? httpsRequest : httpRequest;
-  return new Promise((resolve, reject) => {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const sent = request(
       url,
       {
@@ -117,39 +125,28 @@ function connect(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<In
     sent.on("error", reject);
     sent.end();
   });
+  const { statusCode: status = 0, statusMessage: statusText = "" } = response;
+  const headers = new Headers();
+  for (const name of ["content-type", "location"]) {
+    const value = response.headers[name];
+    if (typeof value === "string") headers.set(name, value);
+  }
+  return { status, statusText, headers, body: unpacked(response, signal) };
 }
 
-async function bodyOf(
-  response: IncomingMessage,
-  type: string,
-  size: number,
-  signal: AbortSignal,
-): Promise<{ body: string; isCut: boolean }> {
-  const unpacked = unpacker(response.headers["content-encoding"]);
-  const stream = unpacked ? response.pipe(unpacked) : response;
-  if (unpacked) response.on("error", (error) => unpacked.destroy(error));
+/** The body's bytes; it is destroyed with the exchange, whatever became of it. */
+function unpacked(response: IncomingMessage, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  const unpack = unpacker(response.headers["content-encoding"]);
+  const stream = unpack ? response.pipe(unpack) : response;
+  if (unpack) response.on("error", (error) => unpack.destroy(error));
+  // Nobody may be reading when it ends.
+  stream.on("error", () => {});
   const stop = (): void => {
     response.destroy();
     stream.destroy(new Error("stopped"));
   };
   signal.addEventListener("abort", stop, { once: true });
-  const pieces: Buffer[] = [];
-  let length = 0;
-  let isCut = false;
-  try {
-    for await (const piece of stream as AsyncIterable<Buffer>) {
-      pieces.push(piece.subarray(0, size - length));
-      length += piece.length;
-      if (length <= size) continue;
-      isCut = true;
-      break;
-    }
-  } finally {
-    signal.removeEventListener("abort", stop);
-    response.destroy();
-    stream.destroy();
-  }
-  return { body: decoded(Buffer.concat(pieces), type), isCut };
+  return stream;
 }
 
 function unpacker(encoding: string | undefined) {

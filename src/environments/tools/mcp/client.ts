@@ -3,7 +3,7 @@
  * anew at the next call; what goes wrong meanwhile is told to the agent.
  */
 import { EnvironmentError, type Json } from "../../environment.ts";
-import type { Tool, ToolArguments } from "../tool.ts";
+import { cut, type Tool, type ToolArguments } from "../tool.ts";
 import { httpServer } from "./http.ts";
 import { PROTOCOL_VERSION, type Transport } from "./message.ts";
 import { startServer } from "./stdio.ts";
@@ -17,6 +17,10 @@ export interface McpLimits {
 const LIMITS: McpLimits = { start: 30_000, call: 60_000 };
 const MOST_PAGES = 100;
 const MOST_TOOLS = 1000;
+/** Characters: what a tool says about itself goes into every prompt. */
+const LONGEST_DESCRIPTION = 10_000;
+const LONGEST_SCHEMA = 100_000;
+const LONGEST_LIST = 1_000_000;
 
 /** `server` is an address (http://…) or a command line. */
 export async function mcpTools(server: string, limits: Partial<McpLimits> = {}): Promise<Tool[]> {
@@ -53,22 +57,31 @@ class Connection {
     this.#startTime = startTime;
   }
 
-  async tools(): Promise<Pick<Tool, "name" | "description" | "parameters">[]> {
+  async tools(): Promise<Definition[]> {
     const transport = await this.#open();
-    const tools: Pick<Tool, "name" | "description" | "parameters">[] = [];
+    const tools: Definition[] = [];
     let cursor: unknown;
+    let length = 0;
     for (let page = 0; page < MOST_PAGES; page++) {
       const params = typeof cursor === "string" ? { cursor } : {};
       const result = await this.#request(transport, "tools/list", params, this.#startTime);
       const { tools: listed, nextCursor } = fieldsOf(result);
       if (!Array.isArray(listed)) throw new Error('its answer to tools/list has no list "tools"');
-      tools.push(...listed.map(toolOf));
-      if (tools.length > MOST_TOOLS) throw new Error(`it lists more than ${MOST_TOOLS} tools`);
-      if (nextCursor === undefined || nextCursor === null) break;
+      if (tools.length + listed.length > MOST_TOOLS)
+        throw new Error(`it lists more than ${MOST_TOOLS} tools`);
+      for (const tool of listed.map(toolOf)) {
+        length += tool.length;
+        if (length > LONGEST_LIST)
+          throw new Error(`it describes its tools with more than ${LONGEST_LIST} characters`);
+        tools.push(tool.definition);
+      }
+      if (nextCursor === undefined || nextCursor === null) {
+        if (tools.length === 0) throw new Error("its list of tools is empty");
+        return tools;
+      }
       cursor = nextCursor;
     }
-    if (tools.length === 0) throw new Error("its list of tools is empty");
-    return tools;
+    throw new Error(`its list of tools has more than ${MOST_PAGES} pages`);
   }
 
   async call(
@@ -152,15 +165,32 @@ function transportOf(server: string): Transport {
   return startServer(command, rest);
 }
 
-function toolOf(listed: unknown): Pick<Tool, "name" | "description" | "parameters"> {
+type Definition = Pick<Tool, "name" | "description" | "parameters">;
+
+function toolOf(listed: unknown): { definition: Definition; length: number } {
   const { name, description, inputSchema } = fieldsOf(listed);
   if (typeof name !== "string" || !/^[\w./-]{1,200}$/.test(name))
     throw new Error(`it lists a tool whose name is ${JSON.stringify(name)?.slice(0, 60)}`);
+  const parameters = { type: "object", ...(fieldsOf(inputSchema) as Record<string, Json>) };
+  const length = jsonLength(parameters);
+  if (length > LONGEST_SCHEMA)
+    throw new Error(
+      `it describes the arguments of ${name} with more than ${LONGEST_SCHEMA} characters`,
+    );
+  const about = typeof description === "string" ? cut(description, LONGEST_DESCRIPTION) : "";
   return {
-    name,
-    description: typeof description === "string" ? description.slice(0, 10_000) : "",
-    parameters: { type: "object", ...(fieldsOf(inputSchema) as Record<string, Json>) },
+    definition: { name, description: about, parameters },
+    length: length + about.length,
   };
+}
+
+/** JSON can be read at any depth, and written only as deep as the stack goes. */
+function jsonLength(value: unknown): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 function contentText(part: unknown): string {

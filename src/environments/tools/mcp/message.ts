@@ -25,7 +25,7 @@ export interface Incoming {
   readonly id?: number | string | null;
   readonly method?: string;
   readonly result?: unknown;
-  readonly error?: { readonly code?: unknown; readonly message?: unknown };
+  readonly error?: { readonly code?: unknown; readonly message?: unknown } | null;
 }
 
 /** A way to a server. Requests reject when it is lost, late or lying. */
@@ -49,9 +49,9 @@ export function readMessage(text: string): Incoming | undefined {
   }
 }
 
-/** The result of a response, or its error thrown. */
+/** The result of a response, or its error thrown. Some servers send both, one of them null. */
 export function resultOf({ result, error }: Incoming): unknown {
-  if (error === undefined) return result;
+  if (error === undefined || error === null) return result;
   const message = typeof error.message === "string" ? error.message : JSON.stringify(error);
   throw new Error(`the server reports: ${message.slice(0, 1000)}`);
 }

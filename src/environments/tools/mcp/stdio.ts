@@ -1,7 +1,8 @@
 /**
  * @file A server that is a program: messages are lines on its standard input and output.
  */
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { ChildProcess, ChildProcessWithoutNullStreams } from "node:child_process";
+import { endGroup, startGroup } from "../../../processes/index.ts";
 import {
   type Incoming,
   LARGEST_MESSAGE,
@@ -14,6 +15,9 @@ import {
 /** All that a server sees of our environment; keys and passwords are not its affair. */
 const VARIABLES = ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"];
 const ERRORS_KEPT = 1000;
+/** Characters that a server may send unasked, and leave unread, from one request to the next. */
+const MOST_UNASKED = 50_000_000;
+const MOST_UNREAD = 10_000_000;
 
 interface Waiting {
   resolve(result: unknown): void;
@@ -22,8 +26,7 @@ interface Waiting {
 
 export function startServer(command: string, words: readonly string[]): Transport {
   const known = VARIABLES.filter((name) => process.env[name] !== undefined);
-  const child: ChildProcessWithoutNullStreams = spawn(command, words, {
-    stdio: ["pipe", "pipe", "pipe"],
+  const child = startGroup(command, words, {
     env: Object.fromEntries(known.map((name) => [name, process.env[name]])),
   });
   const waiting = new Map<number, Waiting>();
@@ -34,7 +37,7 @@ export function startServer(command: string, words: readonly string[]): Transpor
     if (ended) return;
     const said = errors.trim() === "" ? "" : `; its last words: ${errors.trim()}`;
     ended = new Error(`the server ${reason}${said}`);
-    child.kill("SIGKILL");
+    endGroup(child);
     for (const { reject } of waiting.values()) reject(ended);
     waiting.clear();
   };
@@ -50,9 +53,15 @@ export function startServer(command: string, words: readonly string[]): Transpor
       (part as Partial<Pick<ChildProcess, "ref" | "unref">>)[alive ? "ref" : "unref"]?.();
   };
   const send = (message: object): void => {
-    if (!ended) child.stdin.write(`${JSON.stringify(message)}\n`);
+    if (ended) return;
+    child.stdin.write(`${JSON.stringify(message)}\n`);
+    if (child.stdin.writableLength > MOST_UNREAD) end("does not read what it is sent");
   };
-  const receive = (message: Incoming): void => {
+  let unasked = 0;
+  const receive = (message: Incoming | undefined, length: number): void => {
+    unasked += length;
+    if (unasked > MOST_UNASKED) end("sends messages without end that nobody asked for");
+    if (ended || !message) return;
     if (message.method !== undefined) {
       if (message.id !== undefined) send(replyTo(message));
       return;
@@ -85,6 +94,7 @@ export function startServer(command: string, words: readonly string[]): Transpor
           setAlive(waiting.size > 0);
         };
         setAlive(true);
+        unasked = 0;
         signal.addEventListener("abort", onAbort, { once: true });
         waiting.set(request.id, {
           resolve: (result) => {
@@ -109,7 +119,7 @@ export function startServer(command: string, words: readonly string[]): Transpor
 /** Lines that are no messages are passed over: some servers print to their standard output. */
 function readLines(
   { stdout }: ChildProcessWithoutNullStreams,
-  onMessage: (message: Incoming) => void,
+  onLine: (message: Incoming | undefined, length: number) => void,
   onFlood: () => void,
 ): void {
   let pieces: string[] = [];
@@ -127,10 +137,10 @@ function readLines(
         return;
       }
       if (index === lines.length - 1) break;
-      const message = readMessage(pieces.join(""));
+      const whole = pieces.join("");
       pieces = [];
       length = 0;
-      if (message) onMessage(message);
+      onLine(readMessage(whole), whole.length + 1);
     }
   });
 }

@@ -3,6 +3,8 @@
  * question to an OpenAI-compatible server, answered yes or no.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { ExchangeError, exchange, oneLine } from "../../../network/index.ts";
+import { withoutCredentials, withoutKey } from "../../../spelling/index.ts";
 import { EnvironmentError } from "../../environment.ts";
 
 export interface JudgeOptions {
@@ -29,6 +31,8 @@ export type Judge = (
 /** Milliseconds before the first repetition; doubled each time. */
 const FIRST_WAIT = 500;
 const LARGEST_ANSWER = 1_000_000;
+/** Bytes of an error's text that are looked at. */
+const LARGEST_ERROR = 4096;
 /** What an agent gives as an answer may be long, to overwhelm the judge. */
 const LONGEST_GIVEN = 4000;
 
@@ -37,7 +41,7 @@ export function createJudge(options: JudgeOptions): Judge {
   if (!isUrl)
     throw new EnvironmentError(
       "tools",
-      `judgeUrl must be like http://127.0.0.1:8000/v1, not "${options.url}".`,
+      `judgeUrl must be like http://127.0.0.1:8000/v1, not "${withoutCredentials(options.url)}".`,
     );
   const url = `${options.url.replace(/\/+$/, "")}/chat/completions`;
   return async ({ question, expected, given }, signal) => {
@@ -58,11 +62,14 @@ export function createJudge(options: JudgeOptions): Judge {
         return verdictOf(await ask(url, body, options, signal));
       } catch (error) {
         signal?.throwIfAborted();
-        const reason = error instanceof Error ? error.message : String(error);
+        const isLong = error instanceof ExchangeError && error.kind === "large";
+        const said = error instanceof Error ? error.message : String(error);
+        const reason = isLong ? "its answer is too long" : oneLine(said);
         if (attempt >= options.retries || error instanceof Refusal)
-          throw new EnvironmentError("tools", `the judge at ${url} did not decide: ${reason}`, {
-            cause: error,
-          });
+          throw new EnvironmentError(
+            "tools",
+            withoutKey(`the judge at ${url} did not decide: ${reason}`, options.key),
+          );
         await sleep(FIRST_WAIT * 2 ** attempt, undefined, { signal });
       }
     }
@@ -85,28 +92,21 @@ async function ask(
   { key, timeout }: JudgeOptions,
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
-  const clock = AbortSignal.timeout(timeout);
-  const response = await fetch(url, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      ...(key !== undefined && { authorization: `Bearer ${key}` }),
-    },
-    body,
-    // The key goes only where the user said.
-    redirect: "error",
-    signal: signal ? AbortSignal.any([clock, signal]) : clock,
+  const headers = {
+    "content-type": "application/json",
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  };
+  const limits = { time: timeout, size: LARGEST_ANSWER };
+  return exchange({ url, method: "POST", headers, body, signal, limits }, async (answer) => {
+    if (answer.ok) return JSON.parse(await answer.text()) as unknown;
+    const { status, redirect } = answer;
+    if (redirect !== null)
+      throw new Refusal(`it redirects to ${oneLine(redirect)}; give that as judgeUrl`);
+    const said = oneLine((await answer.beginning(LARGEST_ERROR)).bytes.toString(), 200);
+    const message = `it answered ${status}: ${said}`;
+    const passes = status === 408 || status === 429 || status >= 500;
+    throw passes ? new Error(message) : new Refusal(message);
   });
-  let text = "";
-  const decoder = new TextDecoder();
-  for await (const piece of response.body ?? []) {
-    text += decoder.decode(piece as Uint8Array, { stream: true });
-    if (text.length > LARGEST_ANSWER) throw new Error("its answer is too long");
-  }
-  if (response.ok) return JSON.parse(text) as unknown;
-  const message = `it answered ${response.status}: ${text.slice(0, 200)}`;
-  const passes = response.status === 408 || response.status === 429 || response.status >= 500;
-  throw passes ? new Error(message) : new Refusal(message);
 }
 
 function verdictOf(answer: unknown): Verdict {

@@ -12,6 +12,8 @@ export interface Hit {
 const REPETITION = 1.2;
 const LENGTH = 0.75;
 const MOST_WORDS = 64;
+/** Characters of a query that are read. */
+const LONGEST_QUERY = 10_000;
 
 export interface SearchIndex {
   readonly size: number;
@@ -41,7 +43,7 @@ export function searchIndex(documents: readonly Document[]): SearchIndex {
     size: documents.length,
     search(query, count) {
       const scores = new Map<number, number>();
-      for (const word of new Set(wordsOf(query).slice(0, MOST_WORDS))) {
+      for (const word of new Set(wordsOf(query.slice(0, LONGEST_QUERY)).slice(0, MOST_WORDS))) {
         const list = places.get(word) ?? [];
         const found = list.length / 2;
         const rarity = Math.log(1 + (documents.length - found + 0.5) / (found + 0.5));

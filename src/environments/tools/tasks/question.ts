@@ -38,10 +38,13 @@ function questionOf(record: FileRecord, index: number, path: string): Question {
   const answer = record.answer ?? record["Final answer"];
   if (typeof question !== "string" || question.trim() === "" || question.length > LONGEST)
     return wrong(`"question" must be a text of at most ${LONGEST} characters.`);
-  if (!["string", "number", "bigint", "boolean"].includes(typeof answer))
-    return wrong('"answer" must be a text or a number.');
+  if (!isWord(answer)) return wrong('"answer" must be a text or a number.');
   const id = record.task_id ?? record.id ?? record.pid ?? index;
-  const kind = record.level === undefined ? record.type : `level_${record.level}`;
+  const { level, type } = record;
+  for (const [name, value] of Object.entries({ id, level, type }))
+    if (value !== undefined && value !== null && !isWord(value))
+      return wrong(`"${name}" must be a text or a number.`);
+  const kind = level === undefined ? type : `level_${level as string | number}`;
   return {
     id: String(id),
     split: typeof record.split === "string" && record.split !== "" ? record.split : "all",
@@ -49,6 +52,11 @@ function questionOf(record: FileRecord, index: number, path: string): Question {
     question,
     answer: String(answer),
   };
+}
+
+/** What can be written as a word. */
+function isWord(value: unknown): value is string | number | bigint | boolean {
+  return ["string", "number", "bigint", "boolean"].includes(typeof value);
 }
 
 /** A task carries its question: it can be played elsewhere without the file. */

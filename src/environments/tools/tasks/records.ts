@@ -2,6 +2,7 @@
  * @file Reads records from a file: JSON (a list, or an object with one), JSON lines, or parquet.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { ParquetError, parquetRows } from "../../data/parquet.ts";
 import { EnvironmentError } from "../../environment.ts";
 
 export type FileRecord = Readonly<Record<string, unknown>>;
@@ -14,7 +15,7 @@ export async function recordsOf(path: string): Promise<readonly FileRecord[]> {
     fail(`there is no file ${path}. Give a .json, .jsonl or .parquet file.`);
   const { size } = statSync(path);
   if (size > LARGEST) fail(`${path} has ${size} bytes; at most ${LARGEST} are read.`);
-  const values = path.endsWith(".parquet") ? await parquetRows(path) : jsonValues(path);
+  const values = path.endsWith(".parquet") ? await parquetValues(path) : jsonValues(path);
   if (values.length > MOST_RECORDS) fail(`${path} has more than ${MOST_RECORDS} records.`);
   return values.map((value, index) => {
     if (typeof value === "object" && value !== null && !Array.isArray(value))
@@ -23,16 +24,12 @@ export async function recordsOf(path: string): Promise<readonly FileRecord[]> {
   });
 }
 
-async function parquetRows(path: string): Promise<unknown[]> {
-  const { parquetReadObjects } = await import("hyparquet");
-  const bytes = new Uint8Array(readFileSync(path));
+async function parquetValues(path: string): Promise<unknown[]> {
   try {
-    return await parquetReadObjects({ file: bytes.buffer as ArrayBuffer });
+    return await parquetRows(path, MOST_RECORDS);
   } catch (error) {
-    return fail(
-      `${path} cannot be read as parquet: ${(error as Error).message} (compression must be snappy or none)`,
-      error,
-    );
+    if (!(error instanceof ParquetError)) throw error;
+    return fail(`${path} cannot be read as parquet: ${error.message}`, error);
   }
 }
 

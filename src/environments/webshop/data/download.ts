@@ -14,6 +14,7 @@ import {
 import { join } from "node:path";
 import type { Dataset, GetOptions } from "../../data/datasets.ts";
 import { DownloadError, download } from "../../data/download.ts";
+import { rememberSums, requireKnownSum } from "../../data/sums.ts";
 import { EnvironmentError } from "../../environment.ts";
 import { DEFAULT_DATA_FOLDER } from "../index.ts";
 
@@ -76,6 +77,7 @@ async function get(options: GetOptions, files: readonly File[], small: boolean):
       onProgress: (received, total) => onProgress?.(`downloading ${name}`, received, total),
     });
     requireJson(part, file, folder);
+    requireKnownSum({ name, url: address, file: part, sha256: found.sha256 }, options);
     renameSync(part, join(folder, name));
     records[name] = { url: address, ...found };
   }
@@ -86,8 +88,9 @@ async function get(options: GetOptions, files: readonly File[], small: boolean):
     throw new EnvironmentError("webshop", `${reason} ${advice}`, { cause: error });
   });
   if (missing.length === 0) return `${folder} already has them: ${source}.`;
-  // We cannot know the sums beforehand; whoever fetches again can compare.
   mkdirSync(folder, { recursive: true });
+  const sums = Object.entries(records).map(([name, { sha256 }]) => ({ name, sha256 }));
+  rememberSums(sums, options);
   writeFileSync(join(folder, "download.json"), `${JSON.stringify(records, null, 2)}\n`);
   return `${source}.`;
 }

@@ -1,8 +1,9 @@
 /**
  * @file A product from a record of items_shuffle.json, by the original's rules for loading.
  */
+
+import { floatText, strip } from "../../python-text.ts";
 import type { Product, ProductOption } from "../product.ts";
-import { floatText, strip } from "../python-text.ts";
 import { DataError } from "./json-array.ts";
 
 /** What a product has that no attributes are known of. */

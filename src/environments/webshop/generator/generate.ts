@@ -2,10 +2,11 @@
  * @file The products and goals of the built-in shop. Each is a function of the seed and its number, so a
  * shop of any size takes no memory and looks the same in every process.
  */
+
+import { floatText } from "../../python-text.ts";
 import { type Random, seededRandom, stableHash } from "../../random.ts";
 import { type Goal, NO_LIMIT, priceLimits, priceText } from "../goal.ts";
 import type { Product } from "../product.ts";
-import { floatText } from "../python-text.ts";
 import {
   AUDIENCES,
   BRAND_BEGINNINGS,

@@ -1,8 +1,9 @@
 /**
  * @file The address of a page, which is also the observation in mode `url`.
  */
+
+import { jsonDictionary, reprDictionary } from "../../python-text.ts";
 import type { Page } from "../page.ts";
-import { jsonDictionary, reprDictionary } from "../python-text.ts";
 import type { View } from "../view.ts";
 
 const BASE = "http://127.0.0.1:3000";

@@ -4,8 +4,9 @@
  * An empty text makes no piece, as an empty element of the original's pages has no text; texts with
  * spaces around them are those of its templates.
  */
+
+import { floatText, pageJsonDictionary, strip } from "../../python-text.ts";
 import { type DonePage, type ItemPage, type ItemSubPage, type Page, shownHits } from "../page.ts";
-import { floatText, pageJsonDictionary, strip } from "../python-text.ts";
 import type { View } from "../view.ts";
 
 export interface Piece {

@@ -1,8 +1,9 @@
 /**
  * @file A page as the agent sees it, in each mode of observation.
  */
+
+import { strip } from "../../python-text.ts";
 import type { Page } from "../page.ts";
-import { strip } from "../python-text.ts";
 import type { View } from "../view.ts";
 import { addressOf } from "./address.ts";
 import { piecesOf } from "./content.ts";

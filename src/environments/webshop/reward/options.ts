@@ -1,8 +1,9 @@
 /**
  * @file How many of a goal's options were chosen.
  */
+
+import { reprText } from "../../python-text.ts";
 import type { GoalOptions } from "../goal.ts";
-import { reprText } from "../python-text.ts";
 import { isAlike } from "./token-set-ratio.ts";
 
 /** The colours that the original knows. "dark" and "light" are among them; the order matters. */

@@ -2,7 +2,7 @@
  * @file How alike two texts are as sets of words, 0 to 100: the measure of the Python package thefuzz
  * (0.19, without its optional C library), by which the original compares attributes and options.
  */
-import { strip } from "../python-text.ts";
+import { strip } from "../../python-text.ts";
 import { sequenceRatio } from "./sequence-ratio.ts";
 
 /** Texts count as the same above this. */

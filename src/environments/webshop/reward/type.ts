@@ -2,9 +2,10 @@
  * @file Whether the right kind of thing was bought: by search query, category and the nouns of the
  * titles.
  */
+
+import { strip } from "../../python-text.ts";
 import type { Goal } from "../goal.ts";
 import type { Product } from "../product.ts";
-import { strip } from "../python-text.ts";
 
 /** The nouns of a title, in order, in lower case. Repetitions stay. */
 export type NounFinder = (title: string) => readonly string[];
