@@ -1,6 +1,7 @@
 /**
  * @file What happened in a rollout, counted.
  */
+import { addFaults, type FaultCounts } from "./fault-kinds.ts";
 import { type EpisodeStatus, isTrainable, sampledTokens, type Trajectory } from "./trajectory.ts";
 
 export interface RolloutAccount {
@@ -11,6 +12,10 @@ export interface RolloutAccount {
   readonly leftOut: number;
   /** Beginnings over again after errors. */
   readonly retries: number;
+  /** Faults of the world that came when their episodes were over; left out where there were none. */
+  readonly lateFaults?: number;
+  /** Faults by their kind, those of episodes that were begun again included; left out where there were none. */
+  readonly faults?: FaultCounts;
   /** The first few errors, for people. */
   readonly errors: readonly string[];
   readonly turns: number;
@@ -21,7 +26,13 @@ export interface RolloutAccount {
 
 const SHOWN_ERRORS = 5;
 
-export function accountOf(all: readonly Trajectory[], seconds: number): RolloutAccount {
+/** `late`: faults that came when their episodes were over. */
+export function accountOf(
+  all: readonly Trajectory[],
+  seconds: number,
+  late: { readonly count: number; readonly told: readonly string[] } = { count: 0, told: [] },
+  faults: FaultCounts = {},
+): RolloutAccount {
   const statuses: Partial<Record<EpisodeStatus, number>> = {};
   for (const { status } of all) statuses[status] = (statuses[status] ?? 0) + 1;
   const failed = all.filter(({ error, status }) => error !== undefined && status !== "aborted");
@@ -30,11 +41,14 @@ export function accountOf(all: readonly Trajectory[], seconds: number): RolloutA
     statuses,
     leftOut: all.filter((trajectory) => !isTrainable(trajectory)).length,
     retries: all.reduce((sum, { attempts }) => sum + attempts - 1, 0),
-    errors: failed
-      .slice(0, SHOWN_ERRORS)
-      .map(({ id, status, error }) => `${id}: ${status}: ${error}`),
+    ...(late.count > 0 && { lateFaults: late.count }),
+    ...(Object.keys(faults).length > 0 && { faults }),
+    errors: [
+      ...failed.map(({ id, status, error }) => `${id}: ${status}: ${error}`),
+      ...late.told.map((sentence) => `after its end: ${sentence}`),
+    ].slice(0, SHOWN_ERRORS),
     turns: all.reduce((sum, { turns }) => sum + turns.length, 0),
-    sampledTokens: all.reduce((sum, trajectory) => sum + sampledTokens(trajectory), 0),
+    sampledTokens: all.reduce((sum, one) => sum + (one.search?.tokens ?? sampledTokens(one)), 0),
     seconds,
   };
 }
@@ -43,6 +57,8 @@ export function accountOf(all: readonly Trajectory[], seconds: number): RolloutA
 export function mergeAccounts(accounts: readonly RolloutAccount[]): RolloutAccount {
   const sum = (value: (account: RolloutAccount) => number) =>
     accounts.reduce((total, account) => total + value(account), 0);
+  const late = sum(({ lateFaults = 0 }) => lateFaults);
+  const faults = addFaults(accounts.map((account) => account.faults ?? {}));
   const statuses: Partial<Record<EpisodeStatus, number>> = {};
   for (const account of accounts)
     for (const [status, count] of Object.entries(account.statuses) as [EpisodeStatus, number][])
@@ -52,6 +68,8 @@ export function mergeAccounts(accounts: readonly RolloutAccount[]): RolloutAccou
     statuses,
     leftOut: sum(({ leftOut }) => leftOut),
     retries: sum(({ retries }) => retries),
+    ...(late > 0 && { lateFaults: late }),
+    ...(Object.keys(faults).length > 0 && { faults }),
     errors: accounts.flatMap(({ errors }) => errors).slice(0, SHOWN_ERRORS),
     turns: sum(({ turns }) => turns),
     sampledTokens: sum(({ sampledTokens: tokens }) => tokens),

@@ -2,9 +2,8 @@
  * @file What becomes of a reply: a tool of the agent's own answers, the world moves, or neither.
  */
 import { type Agent, type AgentReply, isAdmissible, runTool } from "../agents/index.ts";
-import { type Environment, EnvironmentError, type Observation } from "../environments/index.ts";
-import { checkedResult } from "./checked.ts";
-import { orAborted } from "./limits.ts";
+import { checkedResult, type Environment, type Observation } from "../environments/index.ts";
+import type { WorldCalls } from "./world-calls.ts";
 
 /** What came of a reply. */
 export interface Outcome {
@@ -24,15 +23,16 @@ interface Acting {
   readonly environment: Environment;
   readonly about: { readonly name: string };
   readonly agent: Agent;
+  readonly limits: { readonly observationCharacters?: number | undefined };
 }
 
 /** `unreadable` says to the agent what was wrong with a reply that could not be read. */
 export async function act(
-  { environment, about, agent }: Acting,
+  { environment, about, agent, limits }: Acting,
   unreadable: (reply: AgentReply) => string,
   reply: AgentReply,
   observation: Observation,
-  signal: AbortSignal,
+  calls: WorldCalls,
 ): Promise<Outcome> {
   const stays = { observation, reward: 0, done: false, won: false };
   const told = (text: string): Observation => ({
@@ -47,19 +47,20 @@ export async function act(
   });
   if (reply.action === undefined)
     return { ...stays, seen: told(unreadable(reply)), admissible: null };
-  const answer = await orAborted(runTool(agent.tools, reply.call, signal), signal);
+  const tool = reply.call?.name;
+  const answer = await calls.wait(`the tool ${tool}`, () =>
+    runTool(agent.tools, reply.call, calls.signal),
+  );
   if (answer)
     return {
       ...stays,
       seen: told(answer.text),
       admissible: null,
-      tool: { name: reply.call!.name, failed: answer.failed },
+      tool: { name: tool!, failed: answer.failed },
     };
   const action = reply.action;
-  const result = checkedResult(
-    about.name,
-    await inWorld(about.name, () => orAborted(environment.step(action), signal)),
-  );
+  const given = await calls.wait("step()", () => environment.step(action));
+  const result = calls.owned(() => checkedResult(about.name, given, limits.observationCharacters));
   return {
     observation: result.observation,
     seen: result.observation,
@@ -74,21 +75,4 @@ export async function act(
 /** Where a world lists the actions and does not say whether this was one. */
 function listed({ admissible }: Observation, action: string): boolean | null {
   return admissible ? isAdmissible(action, admissible) : null;
-}
-
-/** Whatever a world throws is an error of the world. */
-export async function inWorld<Value>(
-  world: string,
-  run: () => Value | Promise<Value>,
-): Promise<Value> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof EnvironmentError) throw error;
-    throw new EnvironmentError(world, messageOf(error), { cause: error });
-  }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

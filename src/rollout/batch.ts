@@ -2,10 +2,10 @@
  * @file From trajectories to the packed batch that is trained on: tokens of all rows behind each other,
  * no padding, a mask on what the policy drew, and a table of the agent's spans.
  *
- * In the context `conversation` a row is an episode, in `steps` it is a turn. The ids are the recorded
- * ones; nothing is encoded here.
+ * In the context `conversation` a row is an episode (or one of its branches), in `steps` it is a turn. The ids
+ * are the recorded ones; nothing is encoded here.
  */
-import { isWellFormed, type Trajectory, type Turn } from "./trajectory.ts";
+import { isWellFormed, rowsOf, type Trajectory, type Turn } from "./trajectory.ts";
 
 /** The agent's spans: one reply each. All arrays are [spans]. */
 export interface SpanTable {
@@ -36,9 +36,11 @@ export interface Batch {
   readonly logprobs: Float64Array;
   /** [tokens] As recorded, under the distribution that was drawn from; 0 where the mask is 0. */
   readonly sampledLogprobs: Float64Array;
+  /** By token, counted over all rows: the ids that could be drawn there, where not all could. */
+  readonly allowed: ReadonlyMap<number, readonly number[]>;
   /** [rows] Index into `trajectories`. */
   readonly trajectoryOf: Int32Array;
-  /** [rows] The turn in `steps`; 0 in `conversation`. */
+  /** [rows] The number of the row's first turn in its episode: the turn in `steps`; 0 in `conversation`. */
   readonly order: Int32Array;
   readonly spans: SpanTable;
   readonly trajectories: readonly Trajectory[];
@@ -89,10 +91,7 @@ export function packTrajectories(
     throw new RangeError(
       `episode ${idle.id} (${idle.status}) has no turn to train on; keep to those that isTrainable allows`,
     );
-  const pieces = trajectories.map(({ context, turns }) => ({
-    // Rows of turns: one row with all of them, or one row for each.
-    rows: context === "conversation" ? [turns] : turns.map((turn) => [turn]),
-  }));
+  const pieces = trajectories.map((trajectory) => ({ rows: rowsOf(trajectory) }));
   const all = pieces.flatMap(({ rows }) => rows);
   const spanCount = all.reduce((sum, turns) => sum + turns.length, 0);
   const lengths = all.map((turns) =>
@@ -106,6 +105,7 @@ export function packTrajectories(
   const positions = new Int32Array(tokens);
   const logprobs = new Float64Array(tokens);
   const sampledLogprobs = new Float64Array(tokens);
+  const allowed = new Map<number, readonly number[]>();
   const trajectoryOf = new Int32Array(all.length);
   const order = new Int32Array(all.length);
   const column = () => new Int32Array(spanCount);
@@ -131,6 +131,7 @@ export function packTrajectories(
         ids.set(reply.ids, at);
         logprobs.set(reply.logprobs, at);
         sampledLogprobs.set(reply.sampledLogprobs, at);
+        for (const [i, list] of reply.allowed?.entries() ?? []) if (list) allowed.set(at + i, list);
         mask.fill(1, at, at + reply.ids.length);
         spans.row[span] = row;
         spans.start[span] = at;
@@ -152,6 +153,7 @@ export function packTrajectories(
     positions,
     logprobs,
     sampledLogprobs,
+    allowed,
     trajectoryOf,
     order,
     spans: { ...spans, ...of, anchors, rewards, valid },

@@ -4,6 +4,7 @@
  * the trajectory's id and the place, because training would go on silently, and wrongly, without it.
  */
 import type { Batch } from "./batch.ts";
+import { beginsRow } from "./trajectory.ts";
 
 /** A batch that must not be trained on. */
 export class BatchError extends Error {
@@ -36,8 +37,8 @@ export function checkBatch(batch: Batch, vocabularySize = Infinity): void {
     if (number !== turnsOf[owner]!++) fail("its turns are not in their order");
     const turn = trajectory.turns[number] ?? fail("there is no such turn");
     const { reply, promptIds } = turn;
-    // Rows begin where the last one ended, at an episode's first turn, or at any in steps.
-    if (number === 0 || trajectory.context === "steps") {
+    // Rows begin where the last one ended, at an episode's or a branch's first turn, or at any in steps.
+    if (beginsRow(trajectory.context, trajectory.turns, number)) {
       row++;
       if (rows.offsets[row] !== at)
         fail(`its row begins at token ${rows.offsets[row]}, expected ${at}`);
@@ -62,6 +63,8 @@ export function checkBatch(batch: Batch, vocabularySize = Infinity): void {
       if (rows.mask[token] !== 1) fail(`sampled token ${i} is not trained (its mask is 0)`);
       if (ids[token] !== id) fail(`token ${i} is ${ids[token]}, but ${id} was sampled`);
       if (!(id >= 0 && id < vocabularySize)) fail(`token ${i} is ${id}, outside of the vocabulary`);
+      if (batch.allowed.get(token)?.includes(id) === false)
+        fail(`token ${i} is ${id}, which is none of those that could be drawn there`);
       const logprob = logprobs[token]!;
       if (!(Number.isFinite(logprob) && logprob <= 1e-6))
         fail(`the log-probability of token ${i} is ${logprob}, expected a finite number up to 0`);

@@ -2,7 +2,13 @@
  * @file Environments that episodes take and give back. One that failed, hung or was left in the middle
  * is closed, never given out again.
  */
-import type { Environment, World } from "../environments/index.ts";
+import {
+  type Environment,
+  type FaultOwner,
+  onBehalfOf,
+  type World,
+  within,
+} from "../environments/index.ts";
 
 export interface EnvironmentPool {
   take(): Environment;
@@ -11,18 +17,17 @@ export interface EnvironmentPool {
   close(): Promise<void>;
 }
 
-export function environmentPool(world: World): EnvironmentPool {
+/** `owner` hears of faults that come while environments are made and closed: of no episode in particular. */
+export function environmentPool(world: World, owner: FaultOwner): EnvironmentPool {
   const idle: Environment[] = [];
   const closing: Promise<unknown>[] = [];
   const close = (environment: Environment) => {
+    const closed = Promise.resolve().then(() => onBehalfOf(owner, () => environment.close?.()));
     // Closing is a courtesy: what goes wrong in it must not cost the episodes.
-    const closed = Promise.resolve()
-      .then(() => environment.close?.())
-      .catch(() => {});
-    closing.push(atMost(LONGEST_CLOSE, closed));
+    closing.push(within(LONGEST_CLOSE, "close()", closed).catch(() => {}));
   };
   return {
-    take: () => idle.pop() ?? newEnvironment(world),
+    take: () => idle.pop() ?? onBehalfOf(owner, () => newEnvironment(world)),
     give: (environment) => void idle.push(environment),
     drop: close,
     async close() {
@@ -32,27 +37,24 @@ export function environmentPool(world: World): EnvironmentPool {
   };
 }
 
-/** Milliseconds that an environment's close() is waited for. */
-const LONGEST_CLOSE = 2000;
-
-/** The timer holds the process: one that only waits for a close() that hangs must not just end. */
-async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise((done) => {
-    timer = setTimeout(done, milliseconds);
-  });
-  await Promise.race([work, over]);
-  clearTimeout(timer);
-}
+/** How long an environment's close() is waited for. */
+const LONGEST_CLOSE = { seconds: 2 };
 
 /** A world that cannot make an environment fails this episode, and is tried again, like any error. */
 function newEnvironment(world: World): Environment {
   try {
-    return world.environment();
+    const environment: Partial<Environment> | undefined = world.environment();
+    if (typeof environment?.reset === "function" && typeof environment.step === "function")
+      return environment as Environment;
+    return failing(new Error("environment() gave something without reset() and step()"));
   } catch (error) {
-    const fail = () => {
-      throw error;
-    };
-    return { reset: fail, step: fail };
+    return failing(error);
   }
+}
+
+function failing(error: unknown): Environment {
+  const fail = () => {
+    throw error;
+  };
+  return { reset: fail, step: fail };
 }

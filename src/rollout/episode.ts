@@ -1,25 +1,19 @@
 /**
- * @file One episode, from the first observation to the trajectory:
- *
- *   observe → prompt ids → policy.reply → parse → step → record, until something ends it
+ * @file One episode, from the first observation to the trajectory: turn after turn of a line (line.ts), until
+ * something ends it.
  *
  * It is a plain async function. Hundreds run at once; whatever they ask of the policy at the same time
  * is one batch there. It never throws: every way to end is a status.
  */
 import type { Agent } from "../agents/index.ts";
-import {
-  type Environment,
-  EnvironmentError,
-  type Task,
-  type ToolDefinition,
-} from "../environments/index.ts";
+import { type Environment, EnvironmentError, messageOf, type Task } from "../environments/index.ts";
 import { deriveSeed } from "../torch/index.ts";
-import { act, inWorld, messageOf } from "./acting.ts";
-import { checkAdmissible, checkedObservation } from "./checked.ts";
-import { createDialogue } from "./dialogue.ts";
-import { checkLimits, deadline, type EpisodeLimits, orAborted } from "./limits.ts";
-import type { Policy, ReplyRequest } from "./policies/policy.ts";
-import type { EpisodeStatus, SampledReply, Trajectory, Turn } from "./trajectory.ts";
+import { checkLimits, type Deadline, deadline, type EpisodeLimits, stepLimit } from "./limits.ts";
+import { createLine, type Line, type WorldFacts } from "./line.ts";
+import type { Policy } from "./policies/policy.ts";
+import type { EpisodeStatus, Trajectory } from "./trajectory.ts";
+import { type EpisodeWatch, tellTurns } from "./watch.ts";
+import { worldCalls } from "./world-calls.ts";
 
 export interface EpisodeOptions {
   readonly id: string;
@@ -37,173 +31,92 @@ export interface EpisodeOptions {
   readonly signal?: AbortSignal | undefined;
   /** How often it was begun before. */
   readonly attempt?: number;
+  /** Hears of a fault of the world that came when the episode was over. */
+  readonly onLateFault?: ((sentence: string) => void) | undefined;
+  /** Hears what ended the episode, where an error did. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+  /** Watches it grow. */
+  readonly watch?: EpisodeWatch | undefined;
 }
 
-export interface WorldFacts {
-  readonly name: string;
-  /** One sentence. */
-  readonly summary: string;
-  /** The functions that the world offers, if it is one of tools. */
-  readonly tools?: readonly ToolDefinition[] | undefined;
+export function runEpisode(options: EpisodeOptions): Promise<Trajectory> {
+  return inEpisode(options, async (line) => {
+    while (!line.status) await line.play(deriveSeed(options.seed, line.turns.length));
+    return line;
+  });
 }
 
-export async function runEpisode(options: EpisodeOptions): Promise<Trajectory> {
-  const { id, task, seed, agent, policy, limits } = options;
+/**
+ * Begins a line, has it played in whatever way, and gives the line that came out as an episode. Time limits and faults
+ * of the world are watched meanwhile; what fails is the episode's status.
+ */
+export async function inEpisode(
+  options: EpisodeOptions,
+  play: (line: Line, signal: AbortSignal) => Promise<Line>,
+): Promise<Trajectory> {
+  const { id, limits } = options;
   checkLimits(limits);
   const begun = performance.now();
-  const turns: Turn[] = [];
   const time = deadline(limits.seconds, options.signal);
-  const last = { text: "", score: 0 };
+  const { name } = options.about;
+  let isOver = false;
+  const limit = options.environment.timed ? { seconds: Infinity } : stepLimit(limits);
+  const calls = worldCalls(name, limit, time.signal, {
+    fault(sentence, cause) {
+      if (isOver) options.onLateFault?.(`${id}: ${name}: ${sentence}`);
+      else time.fail(new EnvironmentError(name, sentence, { cause }));
+    },
+  });
+  const root = createLine({ ...options, calls });
+  let line = root;
   let end: { status: EpisodeStatus; error?: string };
   try {
-    end = { status: await play(options, turns, last, time.signal) };
+    await root.begin();
+    line = await play(root, time.signal);
+    end = { status: line.status! };
   } catch (error) {
-    end = failure(error, time.signal.aborted, time.expired);
+    end = failure(error, time);
+    options.onError?.(error);
   } finally {
+    isOver = true;
     time.clear();
-    policy.end(id);
+    root.end();
   }
+  const trajectory = trajectoryOf(options, line, end, (performance.now() - begun) / 1000);
+  // What was searched for is shown when it was found.
+  if (options.watch && line !== root) tellTurns(options.watch, trajectory.turns);
+  options.watch?.ended(trajectory);
+  return trajectory;
+}
+
+/** A line as an episode that ended so. */
+export function trajectoryOf(
+  { id, step, group, member, task, seed, policy, agent, attempt = 0 }: EpisodeOptions,
+  { turns, score, lastText }: Line,
+  end: { readonly status: EpisodeStatus; readonly error?: string },
+  seconds: number,
+): Trajectory {
   return {
-    id,
-    step: options.step,
-    group: options.group,
-    member: options.member,
-    task,
-    seed,
+    ...{ id, step, group, member, task, seed },
+    tokenizer: policy.chat.tokenizer.fingerprint,
     format: agent.format.name,
     context: agent.context,
     ...end,
     won: end.status === "won",
-    score: last.score,
+    score,
     reward: turns.reduce((sum, { reward }) => sum + reward, 0),
     turns,
-    lastObservation: last.text,
-    attempts: (options.attempt ?? 0) + 1,
-    seconds: (performance.now() - begun) / 1000,
+    lastObservation: lastText,
+    attempts: attempt + 1,
+    seconds,
   };
 }
 
-/** The loop. Fills `turns` and `last` as it goes, so that they are there whatever happens. */
-async function play(
-  options: EpisodeOptions,
-  turns: Turn[],
-  last: { text: string; score: number },
-  signal: AbortSignal,
-): Promise<EpisodeStatus> {
-  const { id, task, seed, environment, about, agent, policy, limits } = options;
-  if (signal.aborted) throw signal.reason;
-  const dialogue = createDialogue(agent.context, policy.chat);
-  const longestPrompt = Math.min(limits.promptTokens ?? Infinity, policy.contextLength - 1);
-  /** What the world shows; what the agent sees may have a remark on its last reply besides. */
-  let observation = checkedObservation(
-    about.name,
-    await inWorld(about.name, () => orAborted(environment.reset(task), signal)),
-    "reset()",
-  );
-  let seen = observation;
-  last.text = seen.text;
-  const episode = agent.begin({
-    episode: id,
-    world: about.summary,
-    turns: limits.turns,
-    observation,
-    worldTools: about.tools,
-  });
-  let tokens = 0;
-  let failures = 0;
-
-  for (let turn = 0; turn < limits.turns; turn++) {
-    if (signal.aborted) throw signal.reason;
-    const asked = performance.now();
-    await inWorld(about.name, () => checkAdmissible(about.name, observation));
-    const messages = await inPolicy(() => orAborted(episode.messages(signal), signal));
-    const { prompt, added } = dialogue.ask(messages);
-    if (prompt.length > longestPrompt) return "context full";
-    const left = Math.min(
-      policy.replyTokens,
-      (limits.tokens ?? Infinity) - tokens,
-      policy.contextLength - prompt.length,
-    );
-    if (left < 1) return "token limit";
-    const request = {
-      episode: id,
-      turn,
-      messages,
-      prompt,
-      observation,
-      maximumTokens: left,
-      seed: deriveSeed(seed, turn),
-      signal,
-    };
-    const reply = await replyOf(policy, request);
-    if (signal.aborted || reply.finish === "abort") throw signal.reason ?? new Error("aborted");
-    dialogue.answer(reply.ids);
-    tokens += reply.ids.length;
-    const answered = performance.now();
-
-    const read = episode.read(reply.text);
-    const outcome = await act(options, episode.unreadable.bind(episode), read, observation, signal);
-    turns.push({
-      observation: seen.text,
-      anchor: observation.anchor,
-      messages,
-      promptIds: added,
-      reply,
-      action: read.action ?? null,
-      parts: read.parts,
-      problems: read.problems,
-      admissible: outcome.admissible,
-      ...(outcome.tool && { tool: outcome.tool }),
-      reward: outcome.reward,
-      score: outcome.score ?? last.score,
-      info: outcome.observation.info ?? {},
-      seconds: {
-        generate: (answered - asked) / 1000,
-        step: (performance.now() - answered) / 1000,
-      },
-    });
-    if (outcome.score !== undefined) last.score = outcome.score;
-    last.text = outcome.seen.text;
-    if (outcome.won) return "won";
-    if (outcome.done) return "lost";
-    failures = read.action === undefined ? failures + 1 : 0;
-    if (failures >= (limits.parseFailures ?? Infinity)) return "parse failures";
-    episode.advance(read, reply.text, outcome.seen);
-    ({ observation, seen } = outcome);
-  }
-  return "turn limit";
-}
-
-/** Something that the model or its server did wrong. */
-class PolicyError extends Error {}
-
-async function replyOf(policy: Policy, request: ReplyRequest): Promise<SampledReply> {
-  const completion = await inPolicy(() => orAborted(policy.reply(request), request.signal));
-  const { ids, logprobs, sampledLogprobs, finish, weightsVersion, retokenized } = completion;
-  if (logprobs.length !== ids.length || sampledLogprobs.length !== ids.length)
-    throw new PolicyError(`the policy gave ${ids.length} ids and ${logprobs.length} logprobs`);
-  const text = policy.chat.tokenizer.decode(ids, { skipSpecialTokens: true });
-  const source = retokenized ? "retokenized" : (completion.source ?? policy.source);
-  return { ids, logprobs, sampledLogprobs, text, finish, weightsVersion, source };
-}
-
-async function inPolicy<Value>(run: () => Value | Promise<Value>): Promise<Value> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof EnvironmentError) throw error;
-    throw new PolicyError(messageOf(error), { cause: error });
-  }
-}
-
-function failure(
-  error: unknown,
-  aborted: boolean,
-  expired: boolean,
-): { status: EpisodeStatus; error: string } {
+function failure(error: unknown, time: Deadline): { status: EpisodeStatus; error: string } {
   const message = messageOf(error);
-  if (expired) return { status: "timeout", error: message };
-  if (aborted) return { status: "aborted", error: message };
+  if (time.fault) return { status: "environment error", error: time.fault.message };
+  if (time.expired) return { status: "timeout", error: message };
+  if (time.signal.aborted) return { status: "aborted", error: message };
   const status = error instanceof EnvironmentError ? "environment error" : "policy error";
   return { status, error: message };
 }

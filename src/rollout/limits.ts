@@ -2,6 +2,7 @@
  * @file How long an episode may take, in turns, tokens, failures and seconds.
  */
 import { setMaxListeners } from "node:events";
+import type { EnvironmentError, TimeLimit } from "../environments/index.ts";
 
 export interface EpisodeLimits {
   /** Replies at most. */
@@ -12,24 +13,43 @@ export interface EpisodeLimits {
   readonly promptTokens?: number | undefined;
   /** Replies that cannot be read, one after the other, before the episode ends. Default: no limit. */
   readonly parseFailures?: number | undefined;
-  /** Default: no limit. */
+  /** Of the whole episode. Default: no limit; each of its parts has its own. */
   readonly seconds?: number | undefined;
+  /**
+   * For each answer of the world (reset, step) and of a tool. Default 120; Infinity: however long it takes.
+   * What is late is an error of the world, like what it throws.
+   */
+  readonly stepSeconds?: number | undefined;
+  /** Characters of an observation's text at most. Default 200,000. */
+  readonly observationCharacters?: number | undefined;
+}
+
+/** Seconds for an answer of a world, where nobody says otherwise. */
+const STEP_SECONDS = 120;
+
+export function stepLimit({ stepSeconds = STEP_SECONDS }: EpisodeLimits): TimeLimit {
+  return { seconds: stepSeconds, setting: "env.rollout.step_seconds" };
 }
 
 /** Throws, with the limit's name, unless each is a number that makes sense. */
 export function checkLimits(limits: EpisodeLimits): void {
   for (const [name, value] of Object.entries(limits)) {
     if (value === undefined) continue;
-    const whole = name === "seconds" || Number.isInteger(value) || value === Infinity;
+    const whole = /seconds$/i.test(name) || Number.isInteger(value) || value === Infinity;
     if (!(typeof value === "number" && value > 0 && whole))
       throw new RangeError(`episode limits: ${name} must be a number above 0, got ${value}`);
   }
 }
 
-/** The end of an episode's time: aborts its own signal, and says whether that was it. */
+/** What ends an episode from outside: its time, a fault of its world's, or whoever started it. */
 export interface Deadline {
+  /** Aborted by all of them. */
   readonly signal: AbortSignal;
+  /** Its time was up. */
   readonly expired: boolean;
+  /** Its world failed outside of the calls that the episode waits for. */
+  readonly fault: EnvironmentError | undefined;
+  fail(fault: EnvironmentError): void;
   /** To be called when the episode is over. */
   clear(): void;
 }
@@ -40,6 +60,7 @@ export function deadline(seconds: number | undefined, outer: AbortSignal | undef
   // Everything that an episode waits for listens to it, and hundreds of episodes to one run's.
   setMaxListeners(0, controller.signal, ...(outer ? [outer] : []));
   let expired = false;
+  let fault: EnvironmentError | undefined;
   const stop = () => controller.abort(outer?.reason);
   if (outer?.aborted) stop();
   outer?.addEventListener("abort", stop, { once: true });
@@ -57,36 +78,17 @@ export function deadline(seconds: number | undefined, outer: AbortSignal | undef
     get expired() {
       return expired;
     },
+    get fault() {
+      return fault;
+    },
+    fail(error) {
+      if (controller.signal.aborted) return;
+      fault = error;
+      controller.abort(error);
+    },
     clear() {
       clearTimeout(timer);
       outer?.removeEventListener("abort", stop);
     },
   };
-}
-
-/** The promise, or the signal's reason if that comes first: nothing that hangs can hold an episode. */
-export async function orAborted<Value>(
-  value: Value | Promise<Value>,
-  signal: AbortSignal,
-): Promise<Value> {
-  if (!isThenable(value)) return value;
-  if (signal.aborted) {
-    // Nobody waits for it any more: its failure must not end the process.
-    Promise.resolve(value).catch(() => {});
-    throw signal.reason;
-  }
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([value, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop!);
-  }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }

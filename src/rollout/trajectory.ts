@@ -42,6 +42,8 @@ export interface SampledReply {
   readonly logprobs: readonly number[];
   /** log p under the distribution that was drawn from; NaN: unknown. */
   readonly sampledLogprobs: readonly number[];
+  /** Where only admissible actions could be drawn: the ids that could, for each token; null: all could. */
+  readonly allowed?: readonly (readonly number[] | null)[];
   /** For people and the parser: decoded, without special tokens. Never tokenised again. */
   readonly text: string;
   readonly finish: FinishReason;
@@ -79,6 +81,11 @@ export interface Turn {
   /** The world's score after it, 0 to 1. */
   readonly score: number;
   readonly info: Readonly<Record<string, Json>>;
+  /**
+   * Where an episode is a program that asks by itself: which of its conversations this turn belongs to. The
+   * turns of a branch stand together, in their order.
+   */
+  readonly branch?: number;
   /** Wall-clock, for throughput only: nothing is decided by it. */
   readonly seconds: { readonly generate: number; readonly step: number };
 }
@@ -94,6 +101,8 @@ export interface Trajectory {
   readonly task: Task;
   /** All randomness of the policy in this episode follows from it. */
   readonly seed: bigint;
+  /** Whose ids these are: the tokenizer's fingerprint. Absent in episodes of earlier versions. */
+  readonly tokenizer?: string;
   readonly format: string;
   readonly context: AgentContext;
   readonly status: EpisodeStatus;
@@ -104,6 +113,8 @@ export interface Trajectory {
   readonly score: number;
   /** Sum of the world's rewards. */
   readonly reward: number;
+  /** What of it belongs to the episode as a whole and to none of its turns. Absent: nothing does. */
+  readonly outcome?: number;
   readonly turns: readonly Turn[];
   /** What the agent saw at the end, after its last action. */
   readonly lastObservation: string;
@@ -112,16 +123,53 @@ export interface Trajectory {
   readonly seconds: number;
   /** The composed reward by component; src/rewards fills it in. */
   readonly rewards?: Readonly<Record<string, number>>;
+  /** What it took to find it, where it was searched for. */
+  readonly search?: SearchAccount;
   /** Why it was not trained on, where it was played for training and left out. */
   readonly dropped?: string;
+}
+
+/** What a search cost, whose best line an episode is. */
+export interface SearchAccount {
+  readonly strategy: string;
+  /** Drawn by the policy, for all lines and judgements. */
+  readonly tokens: number;
+  /** Turns that were played. */
+  readonly states: number;
+  /** Lines that came to an end. */
+  readonly finished: number;
 }
 
 export function isTrainable({ status, turns }: Trajectory): boolean {
   return TRAINABLE.has(status) && turns.length > 0;
 }
 
+/**
+ * The turns of each sequence of tokens that is trained on: all of an episode, or each of `steps`, or those of
+ * a branch.
+ */
+export function rowsOf<Some extends Pick<Turn, "branch">>({
+  context,
+  turns,
+}: Pick<Trajectory, "context"> & { readonly turns: readonly Some[] }): Some[][] {
+  const rows: Some[][] = [];
+  for (const [i, turn] of turns.entries())
+    if (beginsRow(context, turns, i)) rows.push([turn]);
+    else rows.at(-1)!.push(turn);
+  return rows;
+}
+
+/** Whether a turn is the first of its row. */
+export function beginsRow(
+  context: Trajectory["context"],
+  turns: readonly Pick<Turn, "branch">[],
+  turn: number,
+): boolean {
+  return turn === 0 || context === "steps" || turns[turn]!.branch !== turns[turn - 1]!.branch;
+}
+
 /** Tokens that the policy drew. */
-export function sampledTokens({ turns }: Trajectory): number {
+export function sampledTokens({ turns }: Pick<Trajectory, "turns">): number {
   return turns.reduce((sum, { reply }) => sum + reply.ids.length, 0);
 }
 

@@ -257,7 +257,9 @@ describe("a store", () => {
   });
 
   it("has nothing to read where there is nothing", () => {
-    expect(() => [...readTrajectories(join(folder, "nowhere"))]).toThrow(/does not exist/);
+    expect(() => [...readTrajectories(join(folder, "nowhere"))]).toThrow(
+      /there is no such file or folder/,
+    );
     expect([...readTrajectories(openTrajectoryStore(fresh()).folder)]).toEqual([]);
   });
 });

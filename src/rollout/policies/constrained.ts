@@ -86,6 +86,7 @@ export async function constrainedReply(
     ids: [...before.ids, ...action.ids],
     logprobs: [...before.logprobs, ...action.logprobs],
     sampledLogprobs: [...before.sampledLogprobs, ...action.sampledLogprobs],
+    ...(action.allowed && { allowed: [...before.ids.map(() => null), ...action.allowed] }),
     cachedTokens: before.cachedTokens,
     retokenized: before.retokenized || action.retokenized,
   };

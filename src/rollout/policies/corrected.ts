@@ -5,15 +5,15 @@
  * no episode of an expert alone can show.
  */
 import { chosenAction, type ReplyFormat } from "../../agents/index.ts";
-import { type Expert, seededRandom } from "../../environments/index.ts";
+import { type DistantExpert, seededRandom } from "../../environments/index.ts";
 import type { Policy } from "./policy.ts";
-import { expertReply, minimalWords } from "./scripted.ts";
+import { expertAction, expertReply, minimalWords } from "./scripted.ts";
 
 export interface CorrectedPolicyOptions {
   readonly student: Policy;
   readonly format: ReplyFormat;
   /** A new expert for one episode; it must be able to go on after others (`Expert.acted`). */
-  readonly expert: (episode: string) => Expert;
+  readonly expert: (episode: string) => DistantExpert;
   /** The share of turns in which the model acts, 0 to 1. */
   readonly share: number;
   readonly seed: number;
@@ -23,7 +23,7 @@ export function correctedPolicy(options: CorrectedPolicyOptions): Policy {
   const { student, format, share, seed } = options;
   const { chat } = student;
   const words = minimalWords(format);
-  const experts = new Map<string, Expert>();
+  const experts = new Map<string, DistantExpert>();
   return {
     ...student,
     // The expert may say more than the model.
@@ -34,7 +34,7 @@ export function correctedPolicy(options: CorrectedPolicyOptions): Policy {
       experts.set(episode, expert);
       if (!expert.acted)
         throw new Error("this world's expert cannot go on from where a model has led it");
-      const action = expert.act(observation);
+      const action = await expertAction(expert, observation);
       const text = format.write(action, words(observation, action, turn, expert.thought?.()));
       // By episode and turn: what happens must not depend on which episode is ahead.
       if (!seededRandom("corrected", seed, episode, turn).chance(share))

@@ -31,13 +31,15 @@ export function modelPolicy(options: ModelPolicyOptions): Policy {
     contextLength,
     replyTokens: sampling.maximumTokens,
     source: "policy",
-    reply({ episode, prompt, observation, maximumTokens, seed, signal }) {
+    reply({ episode, task, prompt, observation, maximumTokens, seed, signal, onToken }) {
       const request = {
         prompt,
         sampling: { ...sampling, stopTokens, maximumTokens },
         seed,
         conversation: episode,
+        ...(task !== undefined && { task }),
         signal,
+        ...(onToken && { onToken }),
       };
       const choices = constraint?.choices(observation);
       return choices

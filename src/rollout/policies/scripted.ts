@@ -3,7 +3,7 @@
  * gives episodes to learn from (SFT), and a test of the loop.
  */
 import type { ReplyFormat } from "../../agents/index.ts";
-import { type Expert, type Observation, seededRandom } from "../../environments/index.ts";
+import { type DistantExpert, type Observation, seededRandom } from "../../environments/index.ts";
 import type { Completion } from "../../generation/index.ts";
 import type { Chat } from "../../models/index.ts";
 import type { Policy } from "./policy.ts";
@@ -21,7 +21,7 @@ export interface ScriptedPolicyOptions {
   readonly chat: Chat;
   readonly format: ReplyFormat;
   /** A new expert for one episode. */
-  readonly expert: (episode: string) => Expert;
+  readonly expert: (episode: string) => DistantExpert;
   readonly contextLength?: number;
   /** Default: the expert's thought, or the shortest words that make the reply well-formed. */
   readonly words?: ExpertWords;
@@ -47,7 +47,7 @@ export interface ScriptedPolicyOptions {
 export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
   const { chat, format, contextLength = Number.MAX_SAFE_INTEGER } = options;
   const words = options.words ?? minimalWords(format);
-  const experts = new Map<string, Expert>();
+  const experts = new Map<string, DistantExpert>();
   const mistaken = options.mistakes && mistakes(options.mistakes);
   const randomly = options.randomActions && randomActions(options.randomActions);
   /** What an expert wanted to do when it made a mistake, and what it did. */
@@ -62,7 +62,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
       const expert = experts.get(episode)!;
       const before = interrupted.get(episode);
       interrupted.delete(episode);
-      let action = before?.wanted ?? expert.act(observation);
+      let action = before?.wanted ?? (await expertAction(expert, observation));
       const random = before || !expert.acted ? undefined : randomly?.(observation);
       if (random !== undefined) {
         expert.acted!(random);
@@ -83,6 +83,16 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): Policy {
       interrupted.delete(episode);
     },
   };
+}
+
+/** What an expert does; of a world of one's own it may be anything. */
+export async function expertAction(
+  expert: DistantExpert,
+  observation: Observation,
+): Promise<string> {
+  const action: unknown = await expert.act(observation);
+  if (typeof action === "string") return action;
+  throw new Error(`the expert gave ${typeof action} for an action, expected a text`);
 }
 
 /** A text as what a policy says. */

@@ -5,7 +5,7 @@ import type { SchemaElement } from "hyparquet";
 import { parquetWriteFile } from "hyparquet-writer";
 import type { Json } from "../../environments/index.ts";
 import type { ChatMessage } from "../../models/index.ts";
-import type { Trajectory } from "../trajectory.ts";
+import { rowsOf, type Trajectory } from "../trajectory.ts";
 
 /** One message as the documents write it. */
 export interface DocumentMessage {
@@ -28,13 +28,14 @@ export function toDocumentMessages({ turns, won, score, status }: Trajectory): D
   });
 }
 
-/** Chats as messages: one per episode, or one per turn where every turn has a prompt of its own. */
-export function toChats({ context, turns }: Trajectory): ChatMessage[][] {
-  const pairs = turns.map(({ messages, reply }): ChatMessage[] => [
-    ...messages,
-    { role: "assistant", content: reply.text },
-  ]);
-  return context === "steps" ? pairs : [pairs.flat()];
+/** Chats as messages: one per episode or branch, or one per turn where every turn has a prompt of its own. */
+export function toChats(trajectory: Trajectory): ChatMessage[][] {
+  return rowsOf(trajectory).map((turns) =>
+    turns.flatMap(({ messages, reply }): ChatMessage[] => [
+      ...messages,
+      { role: "assistant", content: reply.text },
+    ]),
+  );
 }
 
 const text = (name: string): SchemaElement => ({

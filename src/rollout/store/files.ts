@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { TrajectoryLineError } from "./line.ts";
 
 /** Bytes of one line, without its end. */
 export interface Span {
@@ -26,8 +27,7 @@ const NEWLINE = 10;
 
 /** The bytes of a file of lines, compressed (.gz) or not. */
 export function readLines(file: string): { bytes: Buffer; spans: Span[] } {
-  const raw = readFileSync(file);
-  const bytes = file.endsWith(".gz") ? gunzipSync(raw) : raw;
+  const bytes = file.endsWith(".gz") ? expanded(file) : readFileSync(file);
   const spans: Span[] = [];
   for (let offset = 0; offset < bytes.length; ) {
     const end = bytes.indexOf(NEWLINE, offset);
@@ -39,10 +39,33 @@ export function readLines(file: string): { bytes: Buffer; spans: Span[] } {
   return { bytes, spans };
 }
 
+/** The lines of any such file as texts, a last one without its end, too. */
+export function readTextLines(file: string): string[] {
+  const bytes = file.endsWith(".gz") ? expanded(file) : readFileSync(file);
+  return bytes.toString("utf8").split("\n").filter(Boolean);
+}
+
+/** Bytes that a small file may become, and how many times its own bytes beyond that. */
+const SMALL = 64 * 1024 * 1024;
+const MOST_TIMES = 200;
+const LARGEST = 2 ** 31;
+
+/** The bytes of a compressed file. Text becomes ten times shorter by compression; a bomb, a thousand times. */
+function expanded(file: string): Buffer {
+  const bytes = readFileSync(file);
+  try {
+    const maxOutputLength = Math.min(LARGEST, SMALL + MOST_TIMES * bytes.length);
+    return gunzipSync(bytes, { maxOutputLength });
+  } catch (error) {
+    throw new TrajectoryLineError(
+      `${file}: cannot be unpacked (${(error as Error).message}); is it compressed with gzip, and whole?`,
+    );
+  }
+}
+
 /** One line of a file, without reading the others where the file is not compressed. */
 export function readLine(file: string, { offset, length }: Span): string {
-  if (file.endsWith(".gz"))
-    return gunzipSync(readFileSync(file)).toString("utf8", offset, offset + length);
+  if (file.endsWith(".gz")) return expanded(file).toString("utf8", offset, offset + length);
   const descriptor = openSync(file, "r");
   try {
     const bytes = Buffer.alloc(length);
@@ -93,7 +116,7 @@ export function compressLines(file: string): string {
 /** The opposite, for a file that is to be appended to again: whole, or not at all. */
 export function expandLines(file: string): void {
   const begun = `${file}.new`;
-  writeFileSync(begun, gunzipSync(readFileSync(`${file}.gz`)));
+  writeFileSync(begun, expanded(`${file}.gz`));
   // In this order: while both are there, the compressed one counts (see settleCompression).
   renameSync(begun, file);
   rmSync(`${file}.gz`);

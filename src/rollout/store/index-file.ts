@@ -15,6 +15,11 @@ export interface StoredEpisode extends Span {
   readonly reward: number;
   readonly turns: number;
   readonly type: string | undefined;
+  /** The task's id, and the group. Absent in indexes of earlier versions. */
+  readonly task?: string | undefined;
+  readonly group?: string | undefined;
+  /** Why it was not trained on, where it was left out. */
+  readonly dropped?: string | undefined;
   /** The file it stands in. */
   readonly file: string;
 }

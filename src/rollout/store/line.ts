@@ -39,12 +39,30 @@ function replyOf(reply: SampledReply): SampledReply {
   };
 }
 
+/** Lists of a turn, and what each of their items has as a text. */
+const LISTS = { messages: ["role", "content"], problems: ["kind", "message"] } as const;
+
+function isListOf(list: unknown, fields: readonly string[]): boolean {
+  const isItem = (item: Record<string, unknown> | null) =>
+    fields.every((field) => typeof item?.[field] === "string");
+  return Array.isArray(list) && list.every(isItem);
+}
+
+function isAllowed({ allowed, ids }: SampledReply): boolean {
+  const isList = (list: unknown) =>
+    list === null || (Array.isArray(list) && list.every(Number.isInteger));
+  return Array.isArray(allowed) && allowed.length === ids.length && allowed.every(isList);
+}
+
 /** The first thing that a reader of trajectories would stumble over. */
 function problemOf(record: Trajectory): string | undefined {
   if (typeof record !== "object" || record === null) return "expected an object";
   for (const key of ["id", "group", "format", "context", "status", "seed"] as const)
     if (typeof record[key] !== "string") return `expected "${key}" to be a text`;
   if (!/^\d+$/.test(String(record.seed))) return `expected "seed" to be a whole number`;
+  for (const key of ["reward", "score", "step"] as const)
+    if (typeof record[key] !== "number") return `expected "${key}" to be a number`;
+  if (typeof record.lastObservation !== "string") return `expected "lastObservation" to be a text`;
   if (typeof record.task?.id !== "string") return 'expected "task" with an "id"';
   if (!Array.isArray(record.turns)) return 'expected "turns" to be a list';
   for (const [i, turn] of record.turns.entries()) {
@@ -54,9 +72,15 @@ function problemOf(record: Trajectory): string | undefined {
     for (const key of ["logprobs", "sampledLogprobs"] as const)
       if (!Array.isArray(reply[key]) || reply[key].length !== reply.ids.length)
         return `turn ${i + 1}: ${reply.ids.length} ids, and not as many ${key}`;
+    if (reply.allowed !== undefined && !isAllowed(reply))
+      return `turn ${i + 1}: expected "reply.allowed" to be a list of ids or null for each id`;
     if (typeof reply.text !== "string") return `turn ${i + 1}: expected "reply.text" to be a text`;
-    for (const key of ["messages", "problems"] as const)
-      if (!Array.isArray(turn[key])) return `turn ${i + 1}: expected "${key}" to be a list`;
+    if (!(turn.promptIds.every(Number.isInteger) && reply.ids.every(Number.isInteger)))
+      return `turn ${i + 1}: expected ids to be whole numbers`;
+    if (typeof turn.reward !== "number") return `turn ${i + 1}: expected "reward" to be a number`;
+    for (const [key, fields] of Object.entries(LISTS))
+      if (!isListOf(turn[key as keyof typeof LISTS], fields))
+        return `turn ${i + 1}: expected "${key}" to be a list of ${fields.join(" and ")}`;
   }
   return undefined;
 }

@@ -10,7 +10,7 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
+  ftruncateSync,
   openSync,
   readdirSync,
   rmSync,
@@ -18,6 +18,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, join } from "node:path";
+import { makeFolder } from "../../folders/index.ts";
 import type { Trajectory } from "../trajectory.ts";
 import {
   compressLines,
@@ -57,7 +58,7 @@ const FILE = /^(\d{6,})\.jsonl(\.gz)?$/;
 
 export function openTrajectoryStore(folder: string, options: StoreOptions = {}): TrajectoryStore {
   const { uncompressed = 4 } = options;
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   const index = new Map<string, StoredEpisode>();
   let repaired = 0;
   for (const file of dataFiles(folder)) {
@@ -114,8 +115,7 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
     append(trajectory) {
       const line = Buffer.from(`${toLine(trajectory)}\n`);
       const target = writer(trajectory.step);
-      for (let written = 0; written < line.length; )
-        written += writeSync(target.descriptor, line, written);
+      write(target, line);
       const span = { offset: target.size, length: line.length - 1 };
       target.size += line.length;
       index.set(trajectory.id, entryOf(trajectory, target.file, span));
@@ -141,14 +141,69 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
   };
 }
 
-/** Every trajectory of a file (.jsonl, .jsonl.gz) or of a store's folder, read one by one. */
+/** All of a line, or nothing of it: one that is written in part would be taken for the next one's beginning. */
+function write(target: { file: string; descriptor: number; size: number }, line: Buffer): void {
+  try {
+    for (let written = 0; written < line.length; )
+      written += writeSync(target.descriptor, line, written);
+  } catch (error) {
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    try {
+      ftruncateSync(target.descriptor, target.size);
+    } catch {
+      // A torn last line is cut off when the folder is opened again.
+    }
+    // With the file's name, which a write to an open file does not have.
+    throw Object.assign(new Error(`${target.file}: ${message}`), {
+      code,
+      syscall,
+      path: target.file,
+    });
+  }
+}
+
+/**
+ * Every trajectory of a file (.jsonl, .jsonl.gz), of a store's folder, or of the folder of a run or a
+ * rollout, read one by one.
+ */
 export function* readTrajectories(path: string): Generator<Trajectory> {
-  if (!existsSync(path)) throw new Error(`there are no trajectories at ${path}: it does not exist`);
-  const files = /\.jsonl(\.gz)?$/.test(path) ? [path] : dataFiles(path, false);
+  if (!existsSync(path)) throw new TrajectoryLineError(`${path}: there is no such file or folder`);
+  const files = statSync(path).isDirectory()
+    ? storesIn(path).flatMap((store) => dataFiles(store, false))
+    : [path];
+  if (!files.every((file) => /\.jsonl(\.gz)?$/.test(file)))
+    throw new TrajectoryLineError(
+      `${path}: is no file of trajectories (.jsonl, .jsonl.gz), and no folder of them`,
+    );
   for (const file of files) {
     const { bytes, spans } = readLines(file);
     for (const span of spans) yield parsed(file, textOf(bytes, span), span.offset);
   }
+}
+
+/**
+ * For whoever only looks: the files of a store's folder, what their index says, and an episode of it. Nothing is mended,
+ * and a run may be writing meanwhile.
+ */
+export const episodeFiles = (folder: string): string[] =>
+  existsSync(folder) ? dataFiles(folder, false) : [];
+
+export function readEpisodeIndex(file: string): StoredEpisode[] {
+  return (file.endsWith(".gz") ? readIndex(file) : undefined) ?? indexOf(file);
+}
+
+export function readStoredEpisode(
+  episode: Pick<StoredEpisode, "file" | "offset" | "length">,
+): Trajectory {
+  return parsed(episode.file, readLine(episode.file, episode), episode.offset);
+}
+
+/** A run, or a rollout, has its store in its folder; of several ranks, each has one: trajectories-0, … */
+function storesIn(path: string): string[] {
+  const inside = readdirSync(path, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && /^trajectories(-\d+)?$/.test(entry.name),
+  );
+  return inside.length === 0 ? [path] : inside.map(({ name }) => join(path, name)).sort();
 }
 
 /** The data files of a folder in the order of their steps. `settle` mends what a crash left. */
@@ -184,7 +239,7 @@ function parsed(file: string, line: string, offset: number): Trajectory {
 }
 
 function entryOf(trajectory: Trajectory, file: string, { offset, length }: Span): StoredEpisode {
-  const { id, step, status, won, reward, turns, task } = trajectory;
+  const { id, step, status, won, reward, turns, task, group, dropped } = trajectory;
   return {
     id,
     step,
@@ -193,6 +248,9 @@ function entryOf(trajectory: Trajectory, file: string, { offset, length }: Span)
     reward,
     turns: turns.length,
     type: task.type,
+    task: task.id,
+    group,
+    ...(dropped !== undefined && { dropped }),
     file,
     offset,
     length,
