@@ -30,6 +30,10 @@ export interface Advantages {
   advantages: Float64Array;
   /** [tokens] What a critic would be trained on; the same array where an estimator has no critic. */
   returns: Float64Array;
+  /** What the advantages are the sum of, by name, each [tokens]. For people who look at them. */
+  parts?: Readonly<Record<string, Float64Array>>;
+  /** [steps] Steps with the same number were compared with each other. For people who look at them. */
+  stepGroups?: Int32Array;
 }
 
 /** A value that would have spoiled everything computed from it, and where it stands. */

@@ -5,8 +5,10 @@
 import type { Summarizer } from "../agents/index.ts";
 import { createChatClient, type TextGenerator } from "../generation/index.ts";
 import type { Chat } from "../models/index.ts";
+import { withoutCredentials } from "../spelling/index.ts";
 import { deriveSeed } from "../torch/index.ts";
 import { OptionError } from "./errors.ts";
+import { hidingKey } from "./hidden-key.ts";
 
 /** Whatever answers a question in words. */
 export type Ask = Summarizer;
@@ -19,7 +21,8 @@ export interface ServerQuestions {
   readonly name: string;
   readonly endpoint: string;
   readonly model: string;
-  readonly key?: string | undefined;
+  /** Reads its key; throws if it is not where it is said to be. Default: OPENAI_API_KEY. */
+  readonly key?: (() => string) | undefined;
   /** Requests at once. */
   readonly concurrency?: number | undefined;
   readonly maximumTokens?: number;
@@ -31,9 +34,9 @@ export function askServer(server: ServerQuestions): Ask {
   const valid = URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol);
   if (!valid)
     throw new OptionError(
-      `${name} is "${endpoint}", expected a server's address, like http://127.0.0.1:8000/v1`,
+      `${name} is "${withoutCredentials(endpoint)}", expected a server's address, like http://127.0.0.1:8000/v1`,
     );
-  const apiKey = server.key ?? process.env.OPENAI_API_KEY;
+  const apiKey = server.key ? server.key() : process.env.OPENAI_API_KEY || undefined;
   const client = createChatClient({
     baseUrl: endpoint,
     model,
@@ -41,13 +44,12 @@ export function askServer(server: ServerQuestions): Ask {
     ...(server.concurrency !== undefined && { concurrency: server.concurrency }),
   });
   return async (content, signal) => {
-    const { text } = await client({
+    const request = {
       messages: [{ role: "user", content }],
-      maximumTokens,
-      temperature,
-      seed: deriveSeed("question", content),
+      ...{ maximumTokens, temperature, seed: deriveSeed("question", content) },
       ...(signal && { signal }),
-    });
+    };
+    const { text } = await hidingKey(client(request), apiKey);
     return text;
   };
 }

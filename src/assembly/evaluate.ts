@@ -18,6 +18,8 @@ export interface EvaluateOptions {
   readonly members?: number;
   readonly onEpisode?: (trajectory: Trajectory) => void;
   readonly signal?: AbortSignal | undefined;
+  /** Aborted: episodes are played to their end, but none that failed is begun again. */
+  readonly ending?: AbortSignal | undefined;
 }
 
 export function evaluate({
@@ -36,6 +38,7 @@ export function evaluate({
     members,
     seed: deriveSeed(play.seed, "validation"),
     retries: play.retries,
+    search: play.search,
     ...(play.concurrency !== undefined && { concurrency: play.concurrency }),
     ...rest,
   });

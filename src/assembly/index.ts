@@ -5,10 +5,13 @@ export { agentOf } from "./agent.ts";
 export { type Ask, askServer, type ServerQuestions } from "./asking.ts";
 export { OptionError } from "./errors.ts";
 export { type EvaluateOptions, evaluate, evaluateFolder } from "./evaluate.ts";
+export { exampleMessages, type PlayedWorld } from "./examples.ts";
 export { HELD_OUT, withHeldOut } from "./held-out.ts";
+export { type ModelJudgeOptions, valueJudge } from "./judges.ts";
 export { requireModelFolder } from "./model-folder.ts";
 export {
   type AgentSettings,
+  type ExampleOptions,
   GREEDY,
   type PlayOptions,
   type Sampling,
@@ -23,6 +26,7 @@ export {
   modelPlayer,
   type Player,
   type PolicyServer,
+  servedPlayer,
   serverPlayer,
 } from "./player.ts";
 export { chosenTasks, openRunWorld, type RunWorld, worldFacts } from "./world.ts";

@@ -3,8 +3,9 @@
  * program, a configuration, a model's folder) is the affair of later rooms.
  */
 import type { AgentOptions, HistoryOptions, MakeHistory } from "../agents/index.ts";
-import type { WorldDefinition } from "../environments/index.ts";
-import type { EpisodeLimits, ValidityRule } from "../rollout/index.ts";
+import type { IsolateOptions, WorldDefinition } from "../environments/index.ts";
+import type { EngineOptions, Quantization } from "../generation/index.ts";
+import type { EpisodeLimits, SearchOptions, ValidityRule } from "../rollout/index.ts";
 import type { ServerQuestions } from "./asking.ts";
 
 /** Where an agent acts, on which tasks. */
@@ -23,6 +24,22 @@ export interface WorldOptions {
   readonly heldOut: number;
   /** Turns of an episode at most. Default: the world's own number. */
   readonly turns?: number | undefined;
+  /** Seconds to open the world, and to list the tasks of a split. Default 600. */
+  readonly openSeconds?: number | undefined;
+  /** Processes of the world's own. Default: none, it is played in this one. */
+  readonly isolate?: IsolateOptions | undefined;
+  /** Episodes that every prompt begins with. Default: none. */
+  readonly examples?: ExampleOptions | undefined;
+}
+
+/** Episodes to be shown, in the form in which the agent plays; see examples.ts. */
+export interface ExampleOptions {
+  /** So many of the world's expert in tasks of the training split, or a file of chats. */
+  readonly from: number | string;
+  readonly agent: AgentSettings;
+  readonly limits: Omit<EpisodeLimits, "turns">;
+  /** Which tasks they are follows from it. */
+  readonly seed: number;
 }
 
 /** How tokens are drawn. */
@@ -61,7 +78,18 @@ export interface PlayOptions {
   /** Episodes at once; undefined: all. */
   readonly concurrency: number | undefined;
   readonly retries: number;
-  readonly engine: { readonly cacheBytes: number; readonly tokensPerStep: number };
+  /** How episodes are searched for. Undefined: they are played once. */
+  readonly search?: SearchOptions | undefined;
+  readonly engine: {
+    readonly cacheBytes: number;
+    readonly tokensPerStep: number;
+    /** Next tokens are guessed where that is faster; answers are the same. */
+    readonly speculation: boolean;
+    /** Generates with a copy of the weights in fewer bytes. */
+    readonly quantization: Quantization | undefined;
+    /** Makes the cache's memory, where it is not of this process alone. */
+    readonly newCache?: EngineOptions["newCache"] | undefined;
+  };
   /** How the weights are held. */
   readonly dtype: "float32" | "bfloat16" | "float16";
   readonly device: string;

@@ -3,19 +3,22 @@
  * all take one, so that a model is always played in the form in which it was trained.
  *
  *   modelPlayer    a model in this process, whose weights somebody else holds (and may be training)
+ *   servedPlayer   the same with an engine elsewhere that is given the weights
  *   folderPlayer   the model of a folder
  *   serverPlayer   a model behind a server, in token ids, or (without its tokenizer) in chats
  *   expertPlayer   the world's scripted expert
  */
 import type { Agent } from "../agents/index.ts";
-import type { World } from "../environments/index.ts";
+import { type AgentProgram, expertsOf, type World } from "../environments/index.ts";
 import {
+  type ChatClient,
   createChatClient,
   createEngine,
   createServerGenerator,
   type Engine,
   type TextGenerator,
 } from "../generation/index.ts";
+import { type ProgramSessions, programExpertPolicy, programSessions } from "../gateway/index.ts";
 import {
   byteChat,
   type Chat,
@@ -29,6 +32,7 @@ import { deriveSeed } from "../torch/index.ts";
 import { agentOf } from "./agent.ts";
 import { askPolicy, type Generating } from "./asking.ts";
 import { OptionError } from "./errors.ts";
+import { hidingKey, keyHidden } from "./hidden-key.ts";
 import { requireModelFolder } from "./model-folder.ts";
 import type { PlayOptions, Sampling } from "./options.ts";
 
@@ -57,13 +61,30 @@ export function modelPlayer(
 ): ModelPlayer {
   const engine = createEngine(model, { ...options.engine, tokenizer: chat.tokenizer });
   const contextLength = model.config.maximumPositions;
+  const { closeSessions, ...playing } = generatingPlayer(
+    { generator: engine, chat, contextLength },
+    options,
+  );
   return {
-    ...generatingPlayer({ generator: engine, chat, contextLength }, options),
+    ...playing,
     engine,
     chat,
     tokenizer,
-    close: () => engine.close(),
+    async close() {
+      await closeSessions();
+      await engine.close();
+    },
   };
+}
+
+/** `contextLength`: tokens of a sequence at most. Whoever gave the generator closes it. */
+export function servedPlayer(
+  generator: TextGenerator,
+  chat: Chat,
+  contextLength: number,
+  options: PlayOptions,
+): Pick<ModelPlayer, "agent" | "policy" | "drawing"> {
+  return generatingPlayer({ generator, chat, contextLength }, options);
 }
 
 export function folderPlayer(
@@ -94,6 +115,9 @@ export interface PolicyServer {
   readonly tokenizer?: string | undefined;
   /** Text instead of ids, for servers that know no ids. */
   readonly viaText?: boolean;
+  /** Seconds for one answer, and how often to ask again; default: those of src/generation. */
+  readonly timeout?: number | undefined;
+  readonly retries?: number | undefined;
 }
 
 export function serverPlayer(server: PolicyServer, options: PlayOptions): Player {
@@ -101,36 +125,70 @@ export function serverPlayer(server: PolicyServer, options: PlayOptions): Player
   const { baseUrl, model, apiKey, viaText = false } = server;
   const folder = requireModelFolder(server.tokenizer);
   const chat = loadChat(folder);
-  const generator = createServerGenerator({
-    ...{ baseUrl, model, tokenizer: chat.tokenizer, viaText },
+  const { vocabularySize, maximumPositions: contextLength } = readModelConfig(folder);
+  const connected = createServerGenerator({
+    ...{ baseUrl, model, tokenizer: chat.tokenizer, vocabularySize, viaText },
     ...(apiKey !== undefined && { apiKey }),
+    ...timesOf(server),
   });
-  const contextLength = readModelConfig(folder).maximumPositions;
+  const generator = keyHidden(connected, apiKey);
+  const { closeSessions, ...playing } = generatingPlayer(
+    { generator, chat, contextLength },
+    options,
+  );
   return {
-    ...generatingPlayer({ generator, chat, contextLength }, options),
+    ...playing,
     tokenizer: folder,
-    close: () => generator.close(),
+    async close() {
+      await closeSessions();
+      await generator.close();
+    },
+  };
+}
+
+function timesOf({ timeout, retries }: PolicyServer): { timeout?: number; retries?: number } {
+  return {
+    ...(timeout !== undefined && { timeout: timeout * 1000 }),
+    ...(retries !== undefined && { retries }),
   };
 }
 
 function generatingPlayer(
   generating: Generating & { readonly generator: TextGenerator },
   options: PlayOptions,
-): Pick<ModelPlayer, "agent" | "policy" | "drawing"> {
+): Pick<ModelPlayer, "agent" | "policy" | "drawing"> & { closeSessions(): Promise<void> } {
   const agent = agentOf(options.agent, askPolicy(generating));
-  const drawing = (sampling: Sampling) =>
-    modelPolicy({
-      ...generating,
-      sampling: { maximumTokens: options.replyTokens, ...sampling },
-      ...(options.constrain && { constrain: agent.format }),
-    });
-  return { agent, policy: drawing(options.evaluation), drawing };
+  /** Opened with the first episode that is a program. */
+  let sessions: ProgramSessions | undefined;
+  const drawing = (sampling: Sampling): Policy => {
+    const drawn = { maximumTokens: options.replyTokens, ...sampling };
+    return {
+      ...modelPolicy({
+        ...generating,
+        sampling: drawn,
+        ...(options.constrain && { constrain: agent.format }),
+      }),
+      session(request) {
+        sessions ??= programSessions(generating);
+        return sessions.open(request, drawn);
+      },
+    };
+  };
+  return {
+    ...{ agent, policy: drawing(options.evaluation), drawing },
+    closeSessions: async () => sessions?.close(),
+  };
 }
 
-function chatPlayer({ baseUrl, model, apiKey }: PolicyServer, options: PlayOptions): Player {
+function chatPlayer(server: PolicyServer, options: PlayOptions): Player {
+  const { baseUrl, model, apiKey } = server;
   if (options.constrain)
     throw new OptionError("chats cannot be constrained: give the model's tokenizer, too");
-  const client = createChatClient({ baseUrl, model, ...(apiKey !== undefined && { apiKey }) });
+  const connected = createChatClient({
+    ...{ baseUrl, model, ...timesOf(server) },
+    ...(apiKey !== undefined && { apiKey }),
+  });
+  const client: ChatClient = (request) => hidingKey(connected(request), apiKey);
   const { temperature, topP } = options.evaluation;
   const agent = agentOf(options.agent, async (content, signal) => {
     const messages = [{ role: "user", content }];
@@ -149,12 +207,14 @@ function chatPlayer({ baseUrl, model, apiKey }: PolicyServer, options: PlayOptio
 
 /** `tokenizer`: a model folder whose tokens the expert's replies are to be of. */
 export function expertPlayer(world: World, options: PlayOptions, tokenizer?: string): Player {
-  if (!world.expert)
+  if (world.program?.expert) return programExpertPlayer(world.program.expert, options, tokenizer);
+  const experts = expertsOf(world);
+  if (!experts)
     throw new OptionError(`${world.name} has no scripted expert (\`expert\` of the world)`);
   const agent = agentOf(options.agent);
   // Each episode has its own, with a seed that does not depend on the others.
   const expert = (episode: string) =>
-    world.expert!(Number(deriveSeed(options.seed, episode) % 2n ** 31n));
+    experts(Number(deriveSeed(options.seed, episode) % 2n ** 31n));
   const chat = tokenizer === undefined ? byteChat() : loadChat(requireModelFolder(tokenizer));
   return {
     agent,
@@ -162,4 +222,17 @@ export function expertPlayer(world: World, options: PlayOptions, tokenizer?: str
     tokenizer,
     close: async () => {},
   };
+}
+
+/** Tokens of an expert's episode, where no model says how many it takes. */
+const LONGEST = 1_000_000;
+
+function programExpertPlayer(
+  expert: NonNullable<AgentProgram["expert"]>,
+  options: PlayOptions,
+  tokenizer?: string,
+): Player {
+  const chat = tokenizer === undefined ? byteChat() : loadChat(requireModelFolder(tokenizer));
+  const policy = programExpertPolicy(expert, chat, LONGEST);
+  return { agent: agentOf(options.agent), policy, tokenizer, close: () => policy.close() };
 }

@@ -6,7 +6,9 @@
  * two-sided and exact (McNemar's test). With several episodes per task, a task counts for the model that
  * solved more of them.
  */
+
 import { TRAINABLE, type Trajectory } from "../rollout/index.ts";
+import { binomialAtMost } from "./binomial.ts";
 
 export interface PairedComparison {
   readonly tasks: number;
@@ -48,16 +50,7 @@ export function comparePaired(
 
 /** Two-sided exact binomial test of b against ½ in n = b + c trials. */
 export function signTest(b: number, c: number): number {
-  const n = b + c;
-  const tail = Math.min(b, c);
-  // log C(n, k) grows by log((n − k) / (k + 1)).
-  let logTerm = -n * Math.LN2;
-  let sum = 0;
-  for (let k = 0; k <= tail; k++) {
-    sum += Math.exp(logTerm);
-    logTerm += Math.log((n - k) / (k + 1));
-  }
-  return Math.min(1, 2 * sum);
+  return Math.min(1, 2 * binomialAtMost(Math.min(b, c), b + c, 0.5));
 }
 
 function ratesByTask(trajectories: readonly Trajectory[]): Map<string, number> {

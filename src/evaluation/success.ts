@@ -12,6 +12,7 @@ import {
   type ValidityRule,
 } from "../rollout/index.ts";
 import { type Interval, wilson } from "./intervals.ts";
+import { isOfKind, kindsOf } from "./kinds.ts";
 
 /** What of an episode rates are made of. */
 export interface EpisodeFacts {
@@ -65,14 +66,13 @@ export function successTable(
 
 export function successRates(episodes: readonly EpisodeFacts[]): SuccessTable {
   const played = episodes.filter(({ status }) => TRAINABLE.has(status));
-  const names = new Set(played.flatMap(({ type }) => (type === undefined ? [] : [type])));
   const statuses: Partial<Record<EpisodeStatus, number>> = {};
   for (const { status } of episodes) statuses[status] = (statuses[status] ?? 0) + 1;
   return {
     all: rowOf(played),
-    types: [...names].sort().map((type) => ({
+    types: kindsOf(played.map(({ type }) => type)).map((type) => ({
       type,
-      ...rowOf(played.filter((episode) => episode.type === type)),
+      ...rowOf(played.filter((episode) => isOfKind(episode.type, type))),
     })),
     statuses,
     leftOut: episodes.length - played.length,

@@ -1,5 +1,5 @@
 /**
- * @file Text inside of HTML, SVG and scripts.
+ * @file Text inside of HTML and SVG.
  */
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -17,9 +17,4 @@ const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\p{Cs}\ufffe\uffff]/gu
 /** For the text and the attributes of HTML and SVG. */
 export function escapeMarkup(text: string): string {
   return text.replace(FORBIDDEN, "\ufffd").replace(/[&<>"']/g, (character) => ENTITIES[character]!);
-}
-
-/** JSON that can stand in a script element: no text in it can end the element. */
-export function escapeJson(value: unknown): string {
-  return JSON.stringify(value).replace(/</g, "\\u003c");
 }

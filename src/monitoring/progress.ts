@@ -2,6 +2,7 @@
  * @file How far some long work is: a line that is written over on a terminal, and elsewhere (a log file, a
  * pipe, CI) a line at every tenth of long work, so that nobody waits for minutes without a word.
  */
+import { visibleLine } from "../spelling/index.ts";
 import type { TerminalStream } from "./terminal/screen.ts";
 
 export interface Progress {
@@ -16,21 +17,21 @@ const INTERVAL = 100;
 const LINE_INTERVAL = 1000;
 
 export function openProgress(stream: Pick<TerminalStream, "isTTY" | "write">): Progress {
-  let last = Date.now();
+  let last = performance.now();
   let tenth = "";
   return {
     show(what, done, total, note = "") {
-      const text = `${what}: ${done} of ${total}${note && `, ${note}`}`;
+      const text = visibleLine(`${what}: ${done} of ${total}${note && `, ${note}`}`);
       if (stream.isTTY) {
-        if (Date.now() - last < INTERVAL) return;
-        last = Date.now();
+        if (performance.now() - last < INTERVAL) return;
+        last = performance.now();
         stream.write(`\r\x1b[2K${text}`);
         return;
       }
       const now = `${what} ${Math.floor((10 * done) / Math.max(1, total))}`;
-      if (now === tenth || (done < total && Date.now() - last < LINE_INTERVAL)) return;
+      if (now === tenth || (done < total && performance.now() - last < LINE_INTERVAL)) return;
       tenth = now;
-      last = Date.now();
+      last = performance.now();
       stream.write(`${text}\n`);
     },
     clear() {

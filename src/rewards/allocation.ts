@@ -15,8 +15,11 @@
  * Where a row is a turn (context `steps`), every row has to be judged by its episode: last_token and
  * uniform_positive give R to each row, as verl-agent does; the other modes share it out over the
  * episode's rows as above. A span without tokens can carry nothing: the one before it does.
+ *
+ * Where a program's episode has branches, each is judged alone in every mode: by what belongs to the episode as a
+ * whole, and to its own turns.
  */
-import type { Batch } from "../rollout/index.ts";
+import type { Batch, Trajectory } from "../rollout/index.ts";
 import type { ComposedReward } from "./composer.ts";
 
 export const ALLOCATIONS = [
@@ -39,6 +42,7 @@ interface Span {
   start: number;
   end: number;
   turn: number;
+  row: number;
 }
 
 /** Rewards per token [tokens] of the batch; `rewards` are its trajectories', in their order. */
@@ -61,12 +65,38 @@ export function allocateRewards(
     const spans = spansOf[i]!.filter(({ start, end }) => end > start);
     if (spans.length === 0) continue;
     const reward = rewards[i]!;
+    if (isBranched(trajectory)) {
+      for (const own of byRow(spans))
+        spread(tokens, own, rewardOfBranch(reward, trajectory, own[0]!.turn), mode, gamma);
+      continue;
+    }
     const judgedAlone = trajectory.context === "steps" && mode !== "steps";
     if (judgedAlone && (mode === "last_token" || mode === "uniform_positive"))
       for (const span of spans) spread(tokens, [span], reward, mode, gamma);
     else spread(tokens, spans, reward, mode, gamma);
   }
   return tokens;
+}
+
+function isBranched({ turns }: Trajectory): boolean {
+  return turns.some(({ branch }) => branch !== turns[0]!.branch);
+}
+
+function byRow(spans: readonly Span[]): Span[][] {
+  const rows = new Map<number, Span[]>();
+  for (const span of spans) rows.set(span.row, [...(rows.get(span.row) ?? []), span]);
+  return [...rows.values()];
+}
+
+/** The reward as the branch of a turn sees it: without what belongs to turns of others. */
+function rewardOfBranch(
+  reward: ComposedReward,
+  { turns }: Trajectory,
+  turn: number,
+): ComposedReward {
+  const { branch } = turns[turn]!;
+  const own = reward.turns.map((value, i) => (turns[i]!.branch === branch ? value : 0));
+  return { ...reward, turns: own, total: reward.episode + own.reduce((a, b) => a + b, 0) };
 }
 
 /** Shares a reward out over spans. */
@@ -131,6 +161,7 @@ function groupSpans({ spans, trajectories }: Batch): Span[][] {
       start: spans.start[i]!,
       end: spans.end[i]!,
       turn: spans.turn[i]!,
+      row: spans.row[i]!,
     });
   for (const group of groups) group.sort((a, b) => a.turn - b.turn);
   return groups;
@@ -143,7 +174,9 @@ export function stepRewards(batch: Batch, rewards: readonly ComposedReward[]): F
     const trajectory = spans.trajectory[i]!;
     const turn = spans.turn[i]!;
     const { turns, episode } = rewards[trajectory]!;
-    const isLast = turn === trajectories[trajectory]!.turns.length - 1;
+    const played = trajectories[trajectory]!.turns;
+    // The episode's reward comes at the end of each branch; without branches, once.
+    const isLast = played[turn + 1]?.branch !== played[turn]!.branch || turn === played.length - 1;
     return turns[turn]! + (isLast ? episode : 0);
   });
 }

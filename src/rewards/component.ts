@@ -12,11 +12,15 @@ export interface RewardInput {
   readonly maximumTurns: number;
   /** Sum over the sampled tokens of log p − log p_reference, where somebody computed it. */
   readonly kl?: number | undefined;
+  /** Aborted when the value is no longer waited for, because it is there or too late: whatever is still asked is to stop. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One number for the episode, or one for each turn. */
-export type RewardValue = number | readonly number[];
+/** One number for the episode, or one for each turn, or both. */
+export type RewardValue =
+  | number
+  | readonly number[]
+  | { readonly episode: number; readonly turns: readonly number[] };
 
 export interface RewardComponent {
   /** In breakdowns and metrics: rewards/NAME. */

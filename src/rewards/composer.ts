@@ -2,6 +2,14 @@
  * @file The composer: weighted components become the reward of an episode and of its turns, with an
  * account of where each part came from. What it gives is what is trained on (see allocation.ts).
  */
+import {
+  holdStrayFaults,
+  messageOf,
+  onBehalfOf,
+  type TimeLimit,
+  warnOfFault,
+  within,
+} from "../environments/index.ts";
 import type { Trajectory } from "../rollout/index.ts";
 import type { RewardComponent, RewardInput, RewardValue } from "./component.ts";
 
@@ -35,7 +43,16 @@ export interface RewardComposer {
   compose(input: RewardInput): Promise<ComposedReward>;
 }
 
-export function rewardComposer(components: readonly RewardComponent[]): RewardComposer {
+/** Seconds of a component for an episode, where nobody says otherwise. */
+const SECONDS = 120;
+/** A weighted value is no larger than this, either way: sums and squares of such numbers stay numbers. */
+const LARGEST = 1e9;
+
+/** `seconds`: how long a component is waited for, for each episode. Default 120. */
+export function rewardComposer(
+  components: readonly RewardComponent[],
+  seconds = SECONDS,
+): RewardComposer {
   if (components.length === 0) throw new RangeError("rewards: there is no component");
   const names = components.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
@@ -43,26 +60,29 @@ export function rewardComposer(components: readonly RewardComponent[]): RewardCo
   for (const { name, weight } of components)
     if (!Number.isFinite(weight))
       throw new RangeError(`rewards: the weight of "${name}" is ${weight}, expected a number`);
+  const limit: TimeLimit = { seconds, setting: "reward.seconds" };
   return {
     components,
     async compose(input) {
-      const values = await Promise.all(
-        components.map((component) => componentValue(component, input)),
-      );
+      const release = holdStrayFaults();
+      let values: RewardValue[];
+      try {
+        values = await Promise.all(
+          components.map((component) => componentValue(component, input, limit)),
+        );
+      } finally {
+        release();
+      }
       const turns = new Float64Array(input.trajectory.turns.length);
       const breakdown: Record<string, number> = {};
       let episode = 0;
       for (const [i, { name, weight }] of components.entries()) {
-        const value = values[i]!;
-        let sum = 0;
-        if (typeof value === "number") {
-          sum = weight * value;
-          episode += sum;
-        } else {
-          for (const [turn, one] of value.entries()) {
-            turns[turn]! += weight * one;
-            sum += weight * one;
-          }
+        const value = partsOf(values[i]!);
+        let sum = weight * value.episode;
+        episode += sum;
+        for (const [turn, one] of value.turns.entries()) {
+          turns[turn]! += weight * one;
+          sum += weight * one;
         }
         breakdown[name] = sum;
       }
@@ -71,27 +91,67 @@ export function rewardComposer(components: readonly RewardComponent[]): RewardCo
   };
 }
 
+function partsOf(value: RewardValue): { episode: number; turns: readonly number[] } {
+  if (typeof value === "number") return { episode: value, turns: [] };
+  return "episode" in value ? value : { episode: 0, turns: value };
+}
+
 async function componentValue(
   component: RewardComponent,
   input: RewardInput,
+  limit: TimeLimit,
 ): Promise<RewardValue> {
   const { trajectory } = input;
   const fail = (reason: string, cause?: unknown): never => {
     throw new RewardError(trajectory.id, component.name, reason, { cause });
   };
+  // A fault in what it started and does not wait for is its own, too.
+  const broken = new AbortController();
+  // Whoever is too late is told to stop: a judge that never answers must not hold a connection for ever.
+  const over = new AbortController();
+  // Not AbortSignal.any: in Node 20 the signal of a whole run keeps something of each that is made with it.
+  const stop = (): void => over.abort(input.signal?.reason);
+  if (input.signal?.aborted) stop();
+  input.signal?.addEventListener("abort", stop, { once: true });
+  let isOver = false;
+  const owner = {
+    fault(sentence: string) {
+      if (isOver) warnOfFault(`the reward "${component.name}": ${sentence}`);
+      else broken.abort(new Error(sentence));
+    },
+  };
   let value: unknown;
   try {
-    value = await component.compute(input);
+    const computed = onBehalfOf(owner, () => component.compute({ ...input, signal: over.signal }));
+    value = await within(limit, `the reward ${component.name}`, computed, broken.signal);
   } catch (error) {
     if (error instanceof RewardError) throw error;
-    return fail(error instanceof Error ? error.message : String(error), error);
+    return fail(messageOf(error), error);
+  } finally {
+    isOver = true;
+    input.signal?.removeEventListener("abort", stop);
+    over.abort();
   }
-  if (Array.isArray(value) && value.length !== trajectory.turns.length)
-    return fail(`${value.length} values for ${trajectory.turns.length} turns`);
-  const numbers: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const { episode, turns } = (
+    typeof value === "object" && value !== null && !Array.isArray(value) ? value : {}
+  ) as { episode?: unknown; turns?: unknown };
+  const both = Array.isArray(turns) && episode !== undefined;
+  const list: unknown = both ? turns : value;
+  if (Array.isArray(list) && list.length !== trajectory.turns.length)
+    return fail(`${list.length} values for ${trajectory.turns.length} turns`);
+  const numbers: readonly unknown[] = [
+    ...(Array.isArray(list) ? list : [list]),
+    ...(both ? [episode] : []),
+  ];
   const wrong = numbers.find((number) => !Number.isFinite(number));
   if (wrong !== undefined || numbers.includes(undefined))
     return fail(`expected finite numbers, got ${String(wrong)}`);
+  const { weight } = component;
+  const huge = (numbers as number[]).find((number) => Math.abs(weight * number) > LARGEST);
+  if (huge !== undefined)
+    return fail(
+      `${huge} with a weight of ${weight} is too large; expected at most ${LARGEST} either way`,
+    );
   return value as RewardValue;
 }
 

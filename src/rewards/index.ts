@@ -28,6 +28,7 @@ export {
 export { type JudgeOptions, judge } from "./components/judge.ts";
 export { environment, goal, score } from "./components/outcome.ts";
 export { overlong } from "./components/overlong.ts";
+export { probability, rewardModel } from "./components/reward-model.ts";
 export {
   type ComposedGroup,
   type ComposedReward,
@@ -36,3 +37,24 @@ export {
   RewardError,
   rewardComposer,
 } from "./composer.ts";
+export {
+  REWARD_MODEL_FILE,
+  REWARD_MODEL_KINDS,
+  type RewardModelKind,
+  rewardModelKind,
+  rewardModelNote,
+} from "./reward-model/note.ts";
+export {
+  type JudgedLine,
+  lastScored,
+  type ScoredRow,
+  scoredRows,
+  scoresOf,
+} from "./reward-model/rows.ts";
+export {
+  requireScorer,
+  type ScoredLine,
+  type Scorer,
+  type ScorerOptions,
+  scorer,
+} from "./reward-model/scorer.ts";

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import {
   answerLogprobs,
   dpoLoss,
+  labelledLoss,
   dynamicSampling,
   klController,
   klEstimate,
@@ -182,6 +183,8 @@ describe("pairs", () => {
         rejected: x.narrow(0, 2, 2),
         referenceChosen: numbers([-3.2, -4.5]),
         referenceRejected: numbers([-2.4, -4.1]),
+        // Answers of four and of two tokens.
+        chosenMeans: x.narrow(0, 0, 2).div(numbers([4, 2])),
         pairs,
       },
       options,
@@ -200,6 +203,12 @@ describe("pairs", () => {
     });
     expectGradient((x) => dpo(x, { beta: 0.5, labelSmoothing: 0.1 }).loss);
     expectGradient((x) => dpo(x, { kind: "ipo" }).loss);
+    tidy(() => {
+      const [plain, held] = [0, 0.5].map((sftWeight) => dpo(numbers(policy), { sftWeight }).loss);
+      const means = (policy[0]! / 4 + policy[1]! / 2) / 2;
+      expect(held!.item() - plain!.item()).toBeCloseTo(-0.5 * means, 12);
+    });
+    expectGradient((x) => dpo(x, { sftWeight: 0.5 }).loss);
   });
 
   it("the reward model's loss is the formula, with its gradient", () => {
@@ -217,6 +226,26 @@ describe("pairs", () => {
     expectGradient((x) => loss(x, numbers([0.5, 1])).loss);
   });
 
+  it("the loss of labels is binary cross-entropy, with its gradient", () => {
+    const labels = [1, 0, 0.25, 0.9];
+    const shares = [0.25, 0.25, 0.1, 0.4];
+    const loss = (scores: Tensor) =>
+      labelledLoss({ scores, labels: numbers(labels), shares: numbers(shares) });
+    tidy(() => {
+      const { loss: value, metrics } = loss(numbers(policy));
+      const sigmoid = policy.map((score) => 1 / (1 + Math.exp(-score)));
+      const expected = sigmoid.map(
+        (p, i) => -shares[i]! * (labels[i]! * Math.log(p) + (1 - labels[i]!) * Math.log(1 - p)),
+      );
+      const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+      expect(value.item()).toBeCloseTo(sum(expected), 12);
+      // All scores are below 0: right where the label is below a half.
+      expect(metrics.accuracy).toBeCloseTo(0.35, 12);
+      expect(metrics.probability).toBeCloseTo(sum(sigmoid.map((p, i) => p * shares[i]!)), 12);
+    });
+    expectGradient((x) => loss(x).loss);
+  });
+
   it("answers are summed over trained tokens", () => {
     tidy(() => {
       const { rows } = pack([[1, null, 1], [1]]);
@@ -230,6 +259,7 @@ describe("pairs", () => {
     tidy(() => {
       expect(() => dpo(numbers(policy), { beta: 0 })).toThrow(/beta is 0/);
       expect(() => dpo(numbers(policy), { labelSmoothing: 0.5 })).toThrow(/label smoothing is 0.5/);
+      expect(() => dpo(numbers(policy), { sftWeight: -1 })).toThrow(/expected 0 or more/);
       expect(() => dpo(numbers([1, Number.NaN, 1, 1]), {})).toThrow(/chosen of row 1 is NaN/);
       const input = { chosen: numbers([1]), rejected: numbers([1, 2]) };
       expect(() => rewardModelLoss(input)).toThrow(/rejected has 2 entries, expected 1/);

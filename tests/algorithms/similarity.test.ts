@@ -151,4 +151,29 @@ describe("grouping", () => {
     );
     expect(tasks.count).toBe(2);
   });
+
+  /** Two long texts of so many different characters; every fiftieth one of the second is another. */
+  function longPair(length: number, different: number): [string, string] {
+    let state = 1;
+    const characters = Array.from({ length }, () => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return String.fromCharCode(0x100 + Math.floor((state / 2 ** 32) * different));
+    });
+    return [characters.join(""), characters.map((one, i) => (i % 50 ? one : "Z")).join("")];
+  }
+
+  it.each([
+    ["in which blocks take long to find", 20_000, 150, true],
+    ["of thousands of different characters", 40_000, 20_000, false],
+    ["of a length that nobody reads", 400_000, 150, false],
+  ])("takes no time for texts %s", (_, length, different, similar) => {
+    const [a, b] = longPair(length, different);
+    const before = process.memoryUsage().rss;
+    const start = performance.now();
+    const groups = groupSimilarTexts([a, b, a, b], 0.9);
+    expect([...groups]).toEqual(similar ? [0, 0, 0, 0] : [0, 1, 0, 1]);
+    // On the way to the whole answer these take from some seconds to hours, and gigabytes.
+    expect(performance.now() - start).toBeLessThan(1500);
+    expect(process.memoryUsage().rss - before).toBeLessThan(300e6);
+  });
 });

@@ -50,6 +50,23 @@ describe("data.held_out", () => {
     expect((await world.tasks(HELD_OUT)).type(0)).toBe(held.type);
   });
 
+  test("a split that is asked for by its name needs no tasks set aside from another", async () => {
+    // Other data than a model was trained on: its only split is the first one, and a small one.
+    const other = await open("data.held_out=12", "env.train_split=valid_unseen");
+    const unseen = await (await open()).world.tasks("valid_unseen");
+    expect(ids(await other.namedTasks("valid_unseen"))).not.toHaveLength(unseen.length);
+    const small = await open("data.held_out=1000", "env.train_split=valid_unseen");
+    expect(ids(await small.namedTasks("valid_unseen"))).toEqual(ids(unseen));
+    expect(ids(await small.namedTasks("valid_seen"))).toEqual(
+      ids(await (await open()).world.tasks("valid_seen")),
+    );
+    // What was set aside is not played as training tasks, nor found where it cannot be.
+    const usual = await open("data.held_out=12");
+    expect(await usual.namedTasks("train")).toHaveLength(48);
+    expect(await usual.namedTasks(HELD_OUT)).toHaveLength(12);
+    await expect(small.namedTasks(HELD_OUT)).rejects.toThrow(/1000 tasks are to be held out/);
+  });
+
   test("more than there are: what is wrong, in words", async () => {
     const { world } = await open("data.held_out=60");
     await expect((async () => world.tasks("train"))()).rejects.toThrow(

@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/environments/index.ts";
 import { type MlflowOptions, openMlflow } from "../../src/monitoring/index.ts";
-import { type FakeMlflow, type FakeRun, fakeMlflow, sendJson } from "./fake-mlflow.ts";
+import { type FakeMlflow, type FakeRun, type Fault, fakeMlflow, sendJson } from "./fake-mlflow.ts";
 import { temporaryFolder } from "./support.ts";
 
 /** Quick, and all that is said is in `said`. */
@@ -271,6 +271,64 @@ describe("a server in trouble", () => {
     await ended(logger);
     expect(valuesOf(server.runs[0]!, "actor/pg_loss")).toEqual(steps(1, 3));
     expect(said).toEqual([expect.stringMatching(/does not take some of what is sent.*too long/)]);
+  });
+
+  it("that redirects, or answers without end, is left alone, in one sentence", async () => {
+    const elsewhere = await fakeMlflow();
+    const faults: [Fault, RegExp][] = [
+      [
+        (response) => {
+          response.writeHead(307, { location: elsewhere.url }).end();
+          return true;
+        },
+        /it redirects to http:\/\/127\.0\.0\.1:\d+; set MLFLOW_TRACKING_URI/,
+      ],
+      [
+        (response) => {
+          response.writeHead(200, { "content-type": "application/json" });
+          const more = (): void => {
+            while (!response.destroyed && response.write(" ".repeat(1 << 20)));
+            if (!response.destroyed) response.once("drain", more);
+          };
+          more();
+          return true;
+        },
+        /the answer has more than 16 MB; is it an MLflow server/,
+      ],
+    ];
+    for (const [fault, sentence] of faults) {
+      const server = await fakeMlflow();
+      server.fault = fault;
+      const { options, said } = settings(server.url, {
+        variables: { MLFLOW_TRACKING_TOKEN: "a-secret" },
+      });
+      const logger = openMlflow(options);
+      logSteps(logger, 1, 5);
+      await ended(logger);
+      expect(said).toEqual([expect.stringMatching(sentence)]);
+      expect(server.asked).toHaveLength(1);
+    }
+    // The key goes only where the user said.
+    expect(elsewhere.asked).toEqual([]);
+  });
+
+  it.each([
+    [{ MLFLOW_TRACKING_TOKEN: "hush-hush" }],
+    [{ MLFLOW_TRACKING_USERNAME: "alice", MLFLOW_TRACKING_PASSWORD: "hush-hush" }],
+  ])("that repeats a key is not repeated: %j", async (variables) => {
+    const server = await fakeMlflow();
+    const basic = Buffer.from("alice:hush-hush").toString("base64");
+    server.fault = (response) => {
+      sendJson(response, 401, { message: `no: hush-hush, alice:hush-hush, ${basic}` });
+      return true;
+    };
+    const { options, said } = settings(server.url, { variables });
+    const logger = openMlflow(options);
+    logSteps(logger, 1, 2);
+    await ended(logger);
+    expect(said).toEqual([expect.stringMatching(/it does not let us in \(401: no: /)]);
+    expect(said[0]).not.toMatch(/hush/);
+    if ("MLFLOW_TRACKING_PASSWORD" in variables) expect(said[0]).not.toContain(basic);
   });
 
   it.each([

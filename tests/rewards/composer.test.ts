@@ -74,10 +74,53 @@ describe("the composer", () => {
     ["gives too few", () => [1, 2], /2 values for 3 turns/],
     ["gives a hole", () => [1, undefined, 3], /got undefined/],
     ["gives infinity for a turn", () => [1, Infinity, 3], /got Infinity/],
+    ["gives an absurd number", () => 1e308, /1e\+308 with a weight of 1 is too large/],
+    ["gives one for a turn", () => [1, -1e300, 3], /-1e\+300 with a weight of 1 is too large/],
   ])("says whose fault it is when a component %s", async (_, compute, message) => {
     const composer = rewardComposer([goal(), rewardFunction("mine", 1, compute as () => number)]);
     await expect(composer.compose(input)).rejects.toThrow(RewardError);
     await expect(composer.compose(input)).rejects.toThrow(message);
+  });
+
+  it.each([
+    ["never answers", () => new Promise<number>(() => {}), /did not answer within 0\.2 s \(reward/],
+    [
+      "fails in what it does not wait for",
+      () => {
+        // As Node tells it, without the listeners of the program that runs these tests.
+        setTimeout(() => {
+          throw new Error("a timer of the reward's");
+        }, 0);
+        return new Promise<number>((done) => setTimeout(() => done(1), 5000));
+      },
+      /an exception outside of its calls: a timer of the reward's/,
+    ],
+  ])("is waited for in vain where a component %s", async (_, compute, message) => {
+    const others = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException");
+    try {
+      const seconds = message.source.includes("0\\.2") ? 0.2 : 60;
+      const composer = rewardComposer([goal(), rewardFunction("mine", 1, compute)], seconds);
+      await expect(composer.compose(input)).rejects.toThrow(message);
+      expect(process.listenerCount("uncaughtException")).toBe(0);
+    } finally {
+      for (const listener of others) process.on("uncaughtException", listener);
+    }
+  });
+
+  it("tells a component that is too late to stop", async () => {
+    let told: AbortSignal | undefined;
+    const late = rewardFunction("late", 1, ({ signal }) => {
+      told = signal;
+      return new Promise<number>(() => {});
+    });
+    await expect(rewardComposer([late], 0.05).compose(input)).rejects.toThrow(/did not answer/);
+    expect(told?.aborted).toBe(true);
+  });
+
+  it("refuses a sum that a large weight makes absurd", async () => {
+    const composer = rewardComposer([rewardFunction("mine", 1e8, () => 100)]);
+    await expect(composer.compose(input)).rejects.toThrow(/100 with a weight of 100000000 is too/);
   });
 
   it("needs components with names and weights", () => {

@@ -84,10 +84,16 @@ export function gigpo(input: GigpoInput, options: GigpoOptions = {}): Advantages
   const stepGrouping = groupRows("gigpo", returns.length, states.groupOf);
   const step = normalizeByGroup(returns, stepGrouping, { divide, singleton: "zero", epsilon });
 
-  const joint = new Float64Array(step.length);
-  for (let i = 0; i < joint.length; i++) joint[i] = episode[i]! + weight * step[i]!;
-  const advantages = broadcastSteps(input.rows, spans, joint);
-  return { advantages, returns: advantages };
+  const weighted = step.map((value) => weight * value);
+  const joint = episode.map((value, i) => value + weighted[i]!);
+  const onTokens = (values: Float64Array) => broadcastSteps(input.rows, spans, values);
+  const advantages = onTokens(joint);
+  return {
+    advantages,
+    returns: advantages,
+    parts: { episode: onTokens(episode), step: onTokens(weighted) },
+    stepGroups: states.groupOf,
+  };
 }
 
 export function dividesByDeviation(who: string, mode: string): boolean {

@@ -43,6 +43,8 @@ export interface AggregationInput {
   rows: Rows;
   /** Of the whole mini-batch and all ranks: `addCounts` of the parts' `countsOf`. */
   counts: Counts;
+  /** Of what is computed of it, where that is not all: metrics are means over these. Default: `counts`. */
+  computed?: Counts | undefined;
   /** Default token-mean. */
   aggregation?: AggregationMode | undefined;
   /** H, needed for seq-mean-token-sum-norm: usually the longest answer allowed. */

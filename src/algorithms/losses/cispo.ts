@@ -9,6 +9,7 @@ import { zerosLike } from "../../torch/index.ts";
 import { clipRange, type PolicyLossKind } from "./policy.ts";
 
 export const cispo: PolicyLossKind = {
+  needsSignal: true,
   tokenLosses({ logprobs, advantages, logRatio }, options) {
     const { low, high } = clipRange(options);
     const delta = logRatio.detach().clamp(-20, 20);

@@ -18,6 +18,7 @@ import { clipRange, type PolicyLossKind } from "./policy.ts";
 
 export const geoMean: PolicyLossKind = {
   aggregation: "seq-mean-token-mean",
+  needsSignal: true,
   tokenLosses({ rows, advantages, logRatio }, options) {
     const { low, high } = clipRange(options);
     const delta = logRatio.clamp(-20, 20);

@@ -10,6 +10,7 @@
 import type { PolicyLossKind } from "./policy.ts";
 
 export const gpg: PolicyLossKind = {
+  needsSignal: true,
   tokenLosses({ logprobs, advantages, logRatio }) {
     return {
       losses: logprobs.mul(advantages).neg(),

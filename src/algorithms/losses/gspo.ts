@@ -15,6 +15,7 @@ import { clipRange, type PolicyLossKind } from "./policy.ts";
 
 export const gspo: PolicyLossKind = {
   aggregation: "seq-mean-token-mean",
+  needsSignal: true,
   tokenLosses({ rows, logprobs, advantages, logRatio }, options) {
     const { low, high } = clipRange(options);
     const perRow = rowOperations(rows, logprobs);

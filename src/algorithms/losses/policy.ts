@@ -22,6 +22,8 @@ export interface PolicyLossInput extends AggregationInput {
   advantages: TokenValues;
   /** [tokens] Weights between rollout and training: mismatch/weights.ts. */
   importanceWeights?: TokenValues | undefined;
+  /** Is shown the losses of the tokens [tokens], weighted but not aggregated, and the values whose means are metrics. */
+  onTokens?: ((losses: Tensor, values: Readonly<Record<string, Tensor>>) => void) | undefined;
 }
 
 export interface PolicyLossOptions {
@@ -74,6 +76,11 @@ export interface PolicyLossKind {
   name?: string;
   /** Set where the paper fixes how tokens are put together; the input's aggregation is then ignored. */
   aggregation?: AggregationMode;
+  /**
+   * Whether a row whose advantages are all 0 has no loss, and no part in the loss of other rows: then it need
+   * not be computed. Default false.
+   */
+  needsSignal?: boolean;
   tokenLosses(terms: PolicyTerms, options: PolicyLossOptions): TokenLosses;
   /** How importance weights enter. Default: each token's loss times its weight. */
   weigh?(losses: Tensor, weights: Tensor, rows: Rows): Tensor;
@@ -105,6 +112,7 @@ export function computePolicyLoss(
       const weights = masked("the importance weight", input.importanceWeights);
       losses = kind.weigh ? kind.weigh(losses, weights, rows) : losses.mul(weights);
     }
+    input.onTokens?.(losses, metrics);
     const aggregation = kind.aggregation ?? input.aggregation;
     const loss = aggregate(losses, { ...input, aggregation });
     return { loss, metrics: { "actor/pg_loss": loss.item(), ...tokenMeans(metrics, input) } };

@@ -15,6 +15,7 @@ import { where } from "../../torch/index.ts";
 import { clipRange, type PolicyLossKind } from "./policy.ts";
 
 export const ppo: PolicyLossKind = {
+  needsSignal: true,
   tokenLosses({ advantages, logRatio }, options) {
     const { low, high } = clipRange(options);
     const { clipRatioC = 3 } = options;

@@ -13,6 +13,7 @@ import type { PolicyLossKind } from "./policy.ts";
 
 export const sapo: PolicyLossKind = {
   aggregation: "seq-mean-token-mean",
+  needsSignal: true,
   tokenLosses({ advantages, logRatio }, { tauPositive = 1, tauNegative = 1.05 }) {
     if (!(tauPositive > 0 && tauNegative > 0))
       throw new RangeError(`sapo: τ is ${tauPositive} and ${tauNegative}, expected more than 0`);

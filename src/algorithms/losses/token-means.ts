@@ -8,13 +8,13 @@ import { type AggregationInput, tokenWeights } from "./aggregation.ts";
 /** The values must be finite under mask 0 too, as everything computed from `maskedInput` is. */
 export function tokenMeans(
   metrics: Record<string, Tensor>,
-  { rows, counts }: AggregationInput,
+  { rows, counts, computed = counts }: AggregationInput,
 ): Record<string, number> {
   const names = Object.keys(metrics);
   if (names.length === 0) return {};
   const means = tidy(() => {
     const values = stack(names.map((name) => metrics[name]!.detach().to("float64")));
-    const weights = tokenWeights({ rows, counts, aggregation: "token-mean" });
+    const weights = tokenWeights({ rows, counts: computed, aggregation: "token-mean" });
     const options = { dtype: "float64", device: values.device } as const;
     return values.matmul(fromTypedArray(weights, undefined, options)).toNumbers();
   });

@@ -24,20 +24,39 @@ const ONES = 2 ** BITS - 1;
 /** Rows from one look at the band to the next. */
 const LOOK = 16;
 
-/** [alphabet + 1, words] Where each character stands in a text, as bits; the last stands nowhere. */
-export function characterBits({ characters, histogram }: EncodedText): Int32Array {
+/** Where each character stands in a text, as bits. */
+export interface CharacterBits {
+  /** [alphabet + 1] Where a character's words begin. All that are not in the text share some that are 0. */
+  rows: Int32Array;
+  /** [different characters + 1, words] */
+  bits: Int32Array;
+}
+
+export function characterBits({ characters, histogram }: EncodedText): CharacterBits {
   const words = Math.ceil(characters.length / BITS);
-  const bits = new Int32Array((histogram.length + 1) * words);
+  const rows = new Int32Array(histogram.length + 1);
+  let different = 0;
+  for (let character = 0; character < histogram.length; character++)
+    if (histogram[character]! > 0) rows[character] = ++different * words;
+  const bits = new Int32Array((different + 1) * words);
   for (let place = 0; place < characters.length; place++)
-    bits[characters[place]! * words + Math.floor(place / BITS)]! |= 1 << (place % BITS);
-  return bits;
+    bits[rows[characters[place]!]! + Math.floor(place / BITS)]! |= 1 << (place % BITS);
+  return { rows, bits };
+}
+
+/** How many words of bits that would be. */
+export function characterBitsSize({ characters, histogram }: EncodedText): number {
+  let different = 0;
+  for (let character = 0; character < histogram.length; character++)
+    if (histogram[character]! > 0) different++;
+  return (different + 1) * Math.ceil(characters.length / BITS);
 }
 
 export interface DistanceInput {
   a: EncodedText;
   b: EncodedText;
-  /** `characterBits` of b. */
-  bits: Int32Array;
+  /** Of b. */
+  bits: CharacterBits;
   /** How many characters of a may have no partner, and of b. */
   aloneA: number;
   aloneB: number;
@@ -48,7 +67,8 @@ export interface DistanceInput {
  * 30 characters of b, and is overwritten.
  */
 export function boundedDistance(input: DistanceInput, state: Int32Array): number | undefined {
-  const { bits, aloneA, aloneB } = input;
+  const { aloneA, aloneB } = input;
+  const { rows, bits } = input.bits;
   const a = input.a.characters;
   const b = input.b.characters;
   const shorter = Math.min(a.length, b.length);
@@ -81,8 +101,8 @@ export function boundedDistance(input: DistanceInput, state: Int32Array): number
       to = Math.max(to, Math.min(words, Math.floor((length + aloneB + LOOK) / BITS) + 1));
     }
     // Two rows at once: a word of the state is read and written once for both.
-    const offset = a[row]! * words;
-    const offsetNext = (row + 1 < stop ? a[row + 1]! : nowhere) * words;
+    const offset = rows[a[row]!]!;
+    const offsetNext = rows[row + 1 < stop ? a[row + 1]! : nowhere]!;
     let carry = 0;
     let carryNext = 0;
     for (let word = from; word < to; word++) {

@@ -40,12 +40,22 @@ function isIndexed(character: number, first: Int32Array): boolean {
 }
 
 export interface BlockMatcher {
-  /**
-   * M, the characters in matching blocks; or with `enough`, as soon as it is certain on which side
-   * of that M is, any number on the same side.
-   */
-  matches(a: EncodedText, b: EncodedText, index: CharacterIndex, enough?: number): number;
+  /** M, the characters in matching blocks. */
+  matches(a: EncodedText, b: EncodedText, index: CharacterIndex): number;
+  /** Whether M is `enough` or more; undefined when that takes too long to find out. */
+  hasMatches(
+    a: EncodedText,
+    b: EncodedText,
+    index: CharacterIndex,
+    enough: number,
+  ): boolean | undefined;
 }
+
+/**
+ * Pairs of equal characters that are looked at to decide about two texts; a tenth of a second.
+ * Texts in a language take thousands, but one can be written that takes 10¹².
+ */
+const MOST_PAIRS = 10_000_000;
 
 /** For texts of at most so many characters. */
 export function blockMatcher(longest: number): BlockMatcher {
@@ -54,6 +64,7 @@ export function blockMatcher(longest: number): BlockMatcher {
   const lengths = new Int32Array(longest + 1);
   const rows = new Int32Array(longest + 1);
   let row = 0;
+  let pairs = 0;
   const block = { a: 0, b: 0, size: 0 };
 
   /** find_longest_match on a[aLow…aHigh) and b[bLow…bHigh). */
@@ -82,6 +93,7 @@ export function blockMatcher(longest: number): BlockMatcher {
       for (let i = start; i < end; i++) {
         row++;
         const from = first[a[i]!]!;
+        pairs += first[a[i]! + 1]! - from;
         // From the last place to the first, so that the row before is still there to be read.
         for (let p = first[a[i]! + 1]! - 1; p >= from; p--) {
           const j = places[p]!;
@@ -110,31 +122,46 @@ export function blockMatcher(longest: number): BlockMatcher {
     block.size = best;
   }
 
+  /** Blocks, until `enough` is decided or more than `most` pairs were looked at. */
+  function search(
+    a: EncodedText,
+    b: EncodedText,
+    index: CharacterIndex,
+    enough: number | undefined,
+    most: number,
+  ): { found: number; isCertain: boolean } {
+    if (row > 2 ** 30) {
+      rows.fill(0);
+      row = 0;
+    }
+    pairs = 0;
+    const open = [0, a.characters.length, 0, b.characters.length];
+    let found = 0;
+    // What the open stretches could still give.
+    let possible = Math.min(a.characters.length, b.characters.length);
+    while (open.length > 0) {
+      if (enough !== undefined && (found >= enough || found + possible < enough)) break;
+      if (pairs > most) return { found, isCertain: false };
+      const [aLow, aHigh, bLow, bHigh] = open.splice(-4) as [number, number, number, number];
+      possible -= Math.min(aHigh - aLow, bHigh - bLow);
+      findLongest(a.characters, b.characters, index, aLow, aHigh, bLow, bHigh);
+      const { a: aStart, b: bStart, size } = block;
+      if (size === 0) continue;
+      found += size;
+      const left = Math.min(aStart - aLow, bStart - bLow);
+      const right = Math.min(aHigh - aStart, bHigh - bStart) - size;
+      if (left > 0) open.push(aLow, aStart, bLow, bStart);
+      if (right > 0) open.push(aStart + size, aHigh, bStart + size, bHigh);
+      possible += left + right;
+    }
+    return { found, isCertain: true };
+  }
+
   return {
-    matches(a, b, index, enough) {
-      if (row > 2 ** 30) {
-        rows.fill(0);
-        row = 0;
-      }
-      const open = [0, a.characters.length, 0, b.characters.length];
-      let found = 0;
-      // What the open stretches could still give.
-      let possible = Math.min(a.characters.length, b.characters.length);
-      while (open.length > 0) {
-        if (enough !== undefined && (found >= enough || found + possible < enough)) break;
-        const [aLow, aHigh, bLow, bHigh] = open.splice(-4) as [number, number, number, number];
-        possible -= Math.min(aHigh - aLow, bHigh - bLow);
-        findLongest(a.characters, b.characters, index, aLow, aHigh, bLow, bHigh);
-        const { a: aStart, b: bStart, size } = block;
-        if (size === 0) continue;
-        found += size;
-        const left = Math.min(aStart - aLow, bStart - bLow);
-        const right = Math.min(aHigh - aStart, bHigh - bStart) - size;
-        if (left > 0) open.push(aLow, aStart, bLow, bStart);
-        if (right > 0) open.push(aStart + size, aHigh, bStart + size, bHigh);
-        possible += left + right;
-      }
-      return found;
+    matches: (a, b, index) => search(a, b, index, undefined, Number.POSITIVE_INFINITY).found,
+    hasMatches(a, b, index, enough) {
+      const { found, isCertain } = search(a, b, index, enough, MOST_PAIRS);
+      return isCertain ? found >= enough : undefined;
     },
   };
 }

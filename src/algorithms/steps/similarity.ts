@@ -12,10 +12,24 @@
  * subsequence and leave at least as many. So texts are not similar when their distance is more than
  * |a| + |b| − 2·M allows, and it is at least the difference of their lengths (difflib's
  * real_quick_ratio) and of their counts of characters (quick_ratio).
+ *
+ * Texts come from worlds, and may be anything. Very long ones, and long ones of thousands of different
+ * characters, are similar only to themselves; and where matching blocks take too long to find, the
+ * distance alone decides. Neither happens to what people write.
  */
-import { boundedDistance, characterBits } from "./common-subsequence.ts";
+import {
+  boundedDistance,
+  type CharacterBits,
+  characterBits,
+  characterBitsSize,
+} from "./common-subsequence.ts";
 import { blockMatcher, type CharacterIndex, indexCharacters } from "./difflib.ts";
-import { encodeTexts, histogramDistance } from "./encoded-text.ts";
+import { type EncodedText, encodeTexts, histogramDistance } from "./encoded-text.ts";
+
+/** Characters of a text that is compared, and words of bits that say where they stand. */
+const LONGEST = 50_000;
+const MOST_BITS = 2_000_000;
+const SHORT = 5_000;
 
 /** Texts go by their numbers. */
 export interface TextMatcher {
@@ -41,14 +55,17 @@ export function textMatcher(texts: readonly string[]): TextMatcher {
   const state = new Int32Array(longest); // more than enough for boundedDistance
   // What is needed of a text that is the second one of a comparison, made when it first is.
   const indices: (CharacterIndex | undefined)[] = [];
-  const bits: (Int32Array | undefined)[] = [];
+  const bits: (CharacterBits | undefined)[] = [];
+  const tooMuch = encoded.map(isTooMuch);
 
-  function matches(a: number, b: number, enough?: number): number {
-    indices[b] ??= indexCharacters(encoded[b]!);
-    return blocks.matches(encoded[a]!, encoded[b]!, indices[b], enough);
+  function indexOf(text: number): CharacterIndex {
+    indices[text] ??= indexCharacters(encoded[text]!);
+    return indices[text];
   }
 
   function distance(a: number, b: number, most: number): number | undefined {
+    if (texts[a] === texts[b]) return 0;
+    if (tooMuch[a] || tooMuch[b]) return undefined;
     const longer = lengthOf(a) - lengthOf(b);
     if (Math.abs(longer) > most || histogramDistance(encoded[a]!, encoded[b]!) > most)
       return undefined;
@@ -71,14 +88,17 @@ export function textMatcher(texts: readonly string[]): TextMatcher {
   }
 
   function similarIfClose(a: number, b: number, threshold: number): boolean {
+    if (texts[a] === texts[b]) return true;
     const enough = fewestMatches(lengthOf(a) + lengthOf(b), threshold);
-    return matches(a, b, enough) >= enough;
+    // Where the blocks take too long, being close is enough.
+    return blocks.hasMatches(encoded[a]!, encoded[b]!, indexOf(b), enough) ?? true;
   }
 
   return {
     ratio(a, b) {
       const length = lengthOf(a) + lengthOf(b);
-      return length === 0 ? 1 : (2 * matches(a, b)) / length;
+      if (length === 0) return 1;
+      return (2 * blocks.matches(encoded[a]!, encoded[b]!, indexOf(b))) / length;
     },
     similar: (a, b, threshold) =>
       distance(a, b, allowed(a, b, threshold)) !== undefined && similarIfClose(a, b, threshold),
@@ -87,6 +107,13 @@ export function textMatcher(texts: readonly string[]): TextMatcher {
     glance: (a, b) => histogramDistance(encoded[a]!, encoded[b]!),
     allowed,
   };
+}
+
+function isTooMuch(text: EncodedText): boolean {
+  const { length } = text.characters;
+  // Most texts are short enough not to be looked at.
+  if (length <= SHORT) return false;
+  return length > LONGEST || characterBitsSize(text) > MOST_BITS;
 }
 
 /** The smallest M with 2·M / length ≥ threshold, in the arithmetic of the ratio itself. */

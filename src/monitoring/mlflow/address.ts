@@ -2,6 +2,7 @@
  * @file Where the MLflow server is, and who we are there: from the caller and from MLflow's own variables.
  * What proves who we are goes into a header and nowhere else: not into messages, not into files.
  */
+import { withoutCredentials } from "../../spelling/index.ts";
 
 export interface Address {
   /** Without credentials and without a slash at the end: may be shown and stored. */
@@ -21,7 +22,7 @@ export function mlflowAddress(given: string | undefined, variables: Variables): 
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new Error(
       `mlflow: the tracking address must be a server's, such as http://127.0.0.1:5000, not ` +
-        `"${withoutSecrets(text)}". For files and databases start "mlflow server" over them`,
+        `"${withoutCredentials(text).slice(0, 100)}". For files and databases start "mlflow server" over them`,
     );
   const url = new URL(text);
   const { username, password } = url;
@@ -48,9 +49,4 @@ function authorizationOf(variables: Variables): string | undefined {
 
 function basic(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
-}
-
-/** "sqlite://user:password@host/x" without what stands before the @. */
-function withoutSecrets(text: string): string {
-  return text.replace(/\/\/[^/@]*@/, "//…@").slice(0, 100);
 }

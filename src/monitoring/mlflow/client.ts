@@ -1,6 +1,8 @@
 /**
  * @file MLflow's REST API, as far as a run needs it: https://mlflow.org/docs/latest/rest-api.html
  */
+import { ExchangeError, exchange, oneLine } from "../../network/index.ts";
+import { withoutKey } from "../../spelling/index.ts";
 import type { Address } from "./address.ts";
 
 /**
@@ -37,6 +39,9 @@ export interface LoggedMetric {
   readonly timestamp: number;
   readonly step: number;
 }
+
+/** Bytes; a run with thousands of metrics has far fewer. */
+const LARGEST_ANSWER = 16 * 1024 * 1024;
 
 /** What one request may hold. */
 export const MOST_METRICS = 1000;
@@ -82,25 +87,29 @@ export function mlflowClient({ address, seconds, signal, now }: ClientOptions): 
     if (method === "GET")
       for (const [name, value] of Object.entries(content))
         url.searchParams.set(name, String(value));
-    let response: Response;
-    let text: string;
+    const headers = {
+      ...(method === "POST" && { "content-type": "application/json" }),
+      ...(address.authorization && { authorization: address.authorization }),
+    };
+    const limits = { time: seconds * 1000, size: LARGEST_ANSWER };
+    const body = method === "POST" ? { body: JSON.stringify(content) } : {};
     try {
-      response = await fetch(url, {
-        method,
-        headers: {
-          ...(method === "POST" && { "content-type": "application/json" }),
-          ...(address.authorization && { authorization: address.authorization }),
-        },
-        ...(method === "POST" && { body: JSON.stringify(content) }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]),
+      return await exchange({ url, method, headers, ...body, signal, limits }, async (given) => {
+        if (given.redirect !== null)
+          throw new MlflowError(
+            "refused",
+            `it redirects to ${oneLine(given.redirect)}; set MLFLOW_TRACKING_URI to where it is`,
+          );
+        const answer = objectOf(await given.text());
+        if (given.ok && answer) return answer;
+        throw failureOf(given.status, answer, (text) => withoutSecrets(text, address));
       });
-      text = await response.text();
     } catch (error) {
+      if (error instanceof MlflowError) throw error;
+      if (error instanceof ExchangeError && error.kind === "large")
+        throw new MlflowError("refused", `${error.message}; is it an MLflow server?`);
       throw new MlflowError("away", reasonOf(error), undefined, error);
     }
-    const answer = objectOf(text);
-    if (response.ok && answer) return answer;
-    throw failureOf(response.status, answer);
   }
 
   async function experimentByName(name: string): Promise<string> {
@@ -147,12 +156,17 @@ export function mlflowClient({ address, seconds, signal, now }: ClientOptions): 
         const { run } = await request("GET", "runs/get", { run_id: id });
         const { info, data } = (run ?? {}) as {
           info?: { lifecycle_stage?: string };
-          data?: { metrics?: { step?: number | string }[] };
+          data?: { metrics?: ({ step?: number | string } | null)[] };
         };
         if (info?.lifecycle_stage === "deleted") return undefined;
         // Steps are 64 bits wide, which JSON's writers put into strings.
-        const steps = (data?.metrics ?? []).map(({ step = 0 }) => Number(step));
-        return { lastStep: steps.length > 0 ? Math.max(...steps) : undefined };
+        const metrics = Array.isArray(data?.metrics) ? data.metrics : [];
+        let lastStep: number | undefined;
+        for (const metric of metrics) {
+          const step = Number(metric?.step ?? 0);
+          if (Number.isFinite(step)) lastStep = Math.max(lastStep ?? step, step);
+        }
+        return { lastStep };
       } catch (error) {
         if (hasCode(error, "RESOURCE_DOES_NOT_EXIST")) return undefined;
         throw error;
@@ -179,9 +193,21 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof MlflowError && error.code === code;
 }
 
-function failureOf(status: number, answer: Record<string, unknown> | undefined): MlflowError {
-  const code = typeof answer?.error_code === "string" ? answer.error_code : undefined;
-  const said = typeof answer?.message === "string" ? `: ${firstLine(answer.message)}` : "";
+/** A server may repeat what it was sent: the token, or the name and the password, packed or not. */
+function withoutSecrets(text: string, { authorization = "" }: Address): string {
+  const [kind, sent] = authorization.split(" ", 2);
+  const unpacked = kind === "Basic" ? Buffer.from(sent ?? "", "base64").toString() : "";
+  const password = unpacked.slice(unpacked.indexOf(":") + 1);
+  return [sent, unpacked, password].reduce<string>((shown, key) => withoutKey(shown, key), text);
+}
+
+function failureOf(
+  status: number,
+  answer: Record<string, unknown> | undefined,
+  hidden: (text: string) => string,
+): MlflowError {
+  const code = typeof answer?.error_code === "string" ? hidden(answer.error_code) : undefined;
+  const said = typeof answer?.message === "string" ? `: ${hidden(firstLine(answer.message))}` : "";
   if (status === 401 || status === 403)
     return new MlflowError(
       "refused",
@@ -212,12 +238,10 @@ function objectOf(text: string): Record<string, unknown> | undefined {
 }
 
 function firstLine(text: string): string {
-  return text.split("\n", 1)[0]!.slice(0, 200);
+  return oneLine(text.split("\n", 1)[0]!, 200);
 }
 
-/** fetch says "fetch failed", and why in its cause. */
 function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error;
-  if (name === "TimeoutError") return "no answer in time";
-  return cause instanceof Error ? cause.message || String(cause) : message;
+  if (error instanceof ExchangeError && error.kind === "late") return "no answer in time";
+  return oneLine(error instanceof Error ? error.message : String(error));
 }

@@ -25,5 +25,10 @@ export function plainLine(run: RunState, totalSteps: number): string {
   const validation = firstOf(run.metrics, VALIDATION.names);
   if (validation !== undefined)
     parts.push(`${VALIDATION.label} ${VALIDATION.format(validation).padStart(VALUE_WIDTH)}`);
+  for (const [name, value] of Object.entries(run.metrics)) {
+    const split = /^val\/(.+)\/success_rate$/.exec(name)?.[1];
+    if (split !== undefined)
+      parts.push(`${split} ${VALIDATION.format(value).padStart(VALUE_WIDTH)}`);
+  }
   return parts.join("  ");
 }

@@ -15,7 +15,9 @@ export function score(weight = 1): RewardComponent {
 
 /** What the world gave for each step (10 for the one that solves the task, in the documents' worlds). */
 export function environment(weight = 1): RewardComponent {
-  return rewardFunction("environment", weight, ({ trajectory }) =>
-    trajectory.turns.map(({ reward }) => reward),
-  );
+  return rewardFunction("environment", weight, ({ trajectory }) => {
+    const turns = trajectory.turns.map(({ reward }) => reward);
+    // A program is judged as a whole, and its branches besides.
+    return trajectory.outcome === undefined ? turns : { episode: trajectory.outcome, turns };
+  });
 }
