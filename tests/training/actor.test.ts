@@ -94,6 +94,7 @@ describe("log-probabilities and values", () => {
     const got = batchLogprobs(workers.actor.model, batch, {
       temperature,
       tokensPerPass: tokens,
+      sharePrefixes: true,
       autocast: "none",
     });
     for (const row of allRows())
@@ -109,7 +110,12 @@ describe("log-probabilities and values", () => {
 
   it("are what the rollout recorded", () => {
     const { workers, batch } = made;
-    const settings = { temperature: 1, tokensPerPass: 8192, autocast: "none" } as const;
+    const settings = {
+      temperature: 1,
+      tokensPerPass: 8192,
+      sharePrefixes: true,
+      autocast: "none",
+    } as const;
     const got = batchLogprobs(workers.actor.model, batch, settings);
     expect(largestDifference(got, batch.logprobs)).toBeLessThan(1e-5);
   });
@@ -118,7 +124,9 @@ describe("log-probabilities and values", () => {
     const { model } = made.workers.critic!;
     noGrad(() => tidy(() => model.parameters.get("score.weight")!.fill_(0.1)));
     const { batch } = made;
-    const got = batchValues(model, batch, { tokensPerPass, autocast: "none" });
+    const got = batchValues(model, batch, {
+      ...{ tokensPerPass, sharePrefixes: true, autocast: "none" },
+    });
     for (const row of allRows())
       tidy(() => {
         const [start, end] = [batch.rows.offsets[row]!, batch.rows.offsets[row + 1]!];
@@ -186,10 +194,10 @@ describe("an update of the actor", () => {
   );
 
   /** One update (or several) with changed options. */
-  function updated(changes: Partial<UpdateOptions>, own = made.options) {
+  function updated(changes: Partial<UpdateOptions>, own = made.options, given = inputs) {
     const actor = freshActor(own);
     const how = { ...updateOptions(own, "actor", 1), ...changes };
-    const { metrics, updates } = updateActor(actor, made.batch, inputs, actorSettings(own), how);
+    const { metrics, updates } = updateActor(actor, made.batch, given, actorSettings(own), how);
     const result = {
       gradients: firstGradients(actor),
       weights: weightsOf(actor.model),
@@ -227,6 +235,47 @@ describe("an update of the actor", () => {
     expect(largestDifference(cut.weights, whole.weights)).toBeLessThan(1e-4);
   });
 
+  it("what rows begin with in common may be computed once, or for each of them", () => {
+    const [once, each] = [true, false].map((sharePrefixes) => updated({ sharePrefixes }));
+    expect(largestDifference(once!.gradients, each!.gradients)).toBeLessThan(1e-6);
+    for (const [name, value] of Object.entries(each!.metrics))
+      expect(once!.metrics[name], name).toBeCloseTo(value, 5);
+  });
+
+  it.each([
+    ["some rows", (row: number) => row % 3 !== 0],
+    ["all rows", () => true],
+  ])("%s without a signal are not computed; weights are as if they were", (_, isIdle) => {
+    const { rows } = made.batch;
+    const advantages = inputs.advantages.slice();
+    const idle = allRows().filter(isIdle);
+    for (const row of idle) advantages.fill(0, rows.offsets[row]!, rows.offsets[row + 1]!);
+    const { actor } = made.options;
+    const loss = { ...actor.loss, kind: { ...actor.loss.kind, needsSignal: false } };
+    const all = { ...made.options, actor: { ...actor, loss } };
+    const given = { ...inputs, advantages };
+    // Several updates: what the first leaves in the moments moves the weights in the second.
+    const how = { miniBatchRows: 4, epochs: 2 };
+    const [few, full] = [made.options, all].map((own) => updated(how, own, given));
+    expect(few!.updates).toBe(full!.updates);
+    expect(largestDifference(few!.weights, full!.weights)).toBeLessThan(1e-5);
+    expect(few!.metrics["actor/idle_rows"]).toBeCloseTo(idle.length / allRows().length, 10);
+    expect(full!.metrics["actor/idle_rows"]).toBe(0);
+    expect(few!.metrics["actor/pg_loss"]).toBeCloseTo(full!.metrics["actor/pg_loss"]!, 6);
+    // A mean over what is computed, not over zeros for the rest.
+    expect(few!.metrics["actor/entropy"]).toBeGreaterThan(0.5 * full!.metrics["actor/entropy"]!);
+  });
+
+  it("every row is computed where entropy or KL are part of the loss", async () => {
+    for (const setting of ["entropy_coeff=0.01", "use_kl_loss=True"]) {
+      const own = await options(`actor_rollout_ref.actor.${setting}`);
+      const advantages = inputs.advantages.map(() => 0);
+      const { metrics, gradients } = updated({}, own, { ...inputs, advantages });
+      expect(metrics["actor/idle_rows"]).toBe(0);
+      expect(Math.hypot(...gradients)).toBeGreaterThan(1e-4);
+    }
+  });
+
   it("gradient checkpointing gives the same gradients", async () => {
     const plain = updated({});
     const own = await options("actor_rollout_ref.model.enable_gradient_checkpointing=True");
@@ -249,7 +298,7 @@ describe("an update of the critic", () => {
     const { critic } = made.workers;
     const { model } = critic!;
     noGrad(() => tidy(() => model.parameters.get("score.weight")!.fill_(0.1)));
-    const settings = { tokensPerPass: 8192, autocast: "none" } as const;
+    const settings = { tokensPerPass: 8192, sharePrefixes: true, autocast: "none" } as const;
     // As if the values had moved since: some beyond the clip range.
     const oldValues = batchValues(model, made.batch, settings).map(
       (v, i) => v + ((i % 7) - 3) / 4.1,

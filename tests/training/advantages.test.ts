@@ -186,16 +186,17 @@ describe("KL in the reward", () => {
 });
 
 describe("several processes", () => {
-  /** Two processes in one: what each gathers is given. */
-  function pretended(rank: number, parts: readonly unknown[]): Ranks {
+  /** Two processes in one: what each has sent, in order, is given. */
+  function pretended(rank: number, parts: readonly (readonly unknown[])[]): Ranks {
+    let calls = 0;
     return {
       ...alone,
       rank,
       size: parts.length,
       isFirst: rank === 0,
-      gather: <Value>(own: Value) => {
-        const isBatch = typeof own === "object" && own !== null && "rows" in own;
-        return (isBatch && "rewards" in own ? parts : parts.map(() => own)) as Value[];
+      gather: <Value>() => {
+        const call = calls++;
+        return parts.map((sent) => sent[call]) as Value[];
       },
     };
   }
@@ -218,8 +219,10 @@ describe("several processes", () => {
         packTrajectories(some).logprobs.map((value) => value / 3);
       const whole = await estimate(all, settings, { values: valuesOf(all) });
       // What each process would send, caught on its way.
-      const sent: unknown[] = [];
-      for (const part of parts)
+      const sent: unknown[][] = [];
+      for (const part of parts) {
+        const own: unknown[] = [];
+        sent.push(own);
         await estimate(
           part,
           settings,
@@ -227,12 +230,13 @@ describe("several processes", () => {
           {
             ...alone,
             size: 2,
-            gather: <Value>(own: Value) => {
-              if (typeof own === "object" && own !== null && "rewards" in own) sent.push(own);
-              return [own];
+            gather: <Value>(value: Value) => {
+              own.push(value);
+              return [value];
             },
           },
         );
+      }
       const joined: number[] = [];
       const returns: number[] = [];
       for (const [rank, part] of parts.entries()) {

@@ -14,7 +14,7 @@ let warm: string;
 
 beforeAll(async () => {
   warm = await warmTinyFolder(parent);
-});
+}, 240_000);
 
 const trained = (...own: string[]) => tinyRun(parent, warm, own);
 

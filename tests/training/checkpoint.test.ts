@@ -17,10 +17,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { MARKER_FILE, takeLock } from "../../src/folders/index.ts";
 import { readMetrics } from "../../src/monitoring/index.ts";
 import { saveCheckpoint } from "../../src/training/checkpoint/checkpoint.ts";
 import { CheckpointError, checkpointSteps } from "../../src/training/index.ts";
-import { takeLock } from "../../src/training/run/lock.ts";
 import { temporaryFolder } from "../rollout/support.ts";
 import { resultsOf, startScript } from "./support/processes.ts";
 import {
@@ -261,19 +261,41 @@ describe("where it cannot be written", () => {
   });
 
   it("a run of another configuration is refused, with the difference", async () => {
-    await expect(run(copy(), "actor_rollout_ref.actor.optim.lr=0.5")).rejects.toThrow(
-      /actor_rollout_ref.actor.optim.lr: 0.001 there, 0.5 now/,
+    await expect(run(copy(), "data.max_response_length=7")).rejects.toThrow(
+      /data.max_response_length: 6 there, 7 now \(other tasks or other limits/,
     );
   });
 });
 
-it("a description that somebody has torn: a sentence; without it the run goes on", async () => {
-  const folder = copy();
-  writeFileSync(join(folder, "run.json"), "{");
-  await expect(run(folder)).rejects.toThrow(/run.json: cannot be read .*Remove it to go on/);
-  rmSync(join(folder, "run.json"));
-  expect((await run(folder)).resumedFrom).toBe(4);
-  expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
+describe("a description that was torn", () => {
+  it("comes from the checkpoint; config.yaml is written anew", async () => {
+    const folder = copy();
+    await run(folder);
+    const config = readFileSync(join(folder, "config.yaml"), "utf8");
+    writeFileSync(join(folder, "run.json"), "{");
+    truncateSync(join(folder, "config.yaml"), 100);
+    expect((await run(folder)).resumedFrom).toBe(4);
+    expect(readFileSync(join(folder, "config.yaml"), "utf8")).toBe(config);
+    expect(JSON.parse(readFileSync(join(folder, "run.json"), "utf8"))).toHaveProperty("identity");
+    const hidden = readdirSync(folder).filter((name) => name.startsWith("."));
+    expect(hidden).toEqual([MARKER_FILE]);
+  });
+
+  it("still tells a run of another configuration", async () => {
+    const folder = copy();
+    writeFileSync(join(folder, "run.json"), "{");
+    await expect(run(folder, "data.max_response_length=7")).rejects.toThrow(
+      /max_response_length: 6 there, 7 now/,
+    );
+  });
+
+  it("where no checkpoint has it: a sentence, and without it the run goes on", async () => {
+    const folder = copy();
+    writeFileSync(join(folder, "run.json"), "{");
+    for (const step of checkpointSteps(folder))
+      rmSync(join(folder, "checkpoints", `step-00000${step}`, "run.json"));
+    await expect(run(folder)).rejects.toThrow(/run.json: cannot be read. Remove it to go on/);
+  });
 });
 
 describe("two processes in one folder", () => {

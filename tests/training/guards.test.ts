@@ -31,7 +31,7 @@ let runs = 0;
 
 beforeAll(async () => {
   warm = await warmTinyFolder(parent);
-});
+}, 240_000);
 
 const newRun = () => join(parent, `run-${runs++}`);
 
@@ -58,15 +58,18 @@ describe("updates that are not finite", () => {
     const broken = updateActor(workers.actor, batch, { advantages }, actorSettings(run), options);
     expect([broken.updates, broken.skipped.length]).toEqual([0, 3]);
     const guards = createGuards(run.guards);
-    const said = guards.alarms("actor", broken);
-    expect(said[0]).toMatch(/an update of the actor was skipped: .*\(episodes? .*1:train/);
+    guards.updated("actor", broken);
+    expect(guards.details.update_skipped).toMatch(
+      /an update of the actor: .*\(episodes? .*1:train/,
+    );
+    expect(guards.badNow).toBe(3);
     expect(guards.stop(2, undefined, 0)).toBeUndefined();
-    guards.alarms("actor", broken);
+    guards.updated("actor", broken);
     expect(guards.stop(2, undefined, 0)).toMatchObject({
       failed: true,
       reason: expect.stringMatching(/^6 updates of the actor in a row were not finite/),
     });
-    guards.alarms("actor", result);
+    guards.updated("actor", result);
     expect(guards.stop(2, undefined, 0)).toBeUndefined();
     await workers.dispose();
   });
@@ -76,8 +79,8 @@ describe("updates that are not finite", () => {
     const bad = { reason: "the loss is NaN", episodes: [], isOverflow: false };
     const good = { metrics: {}, updates: 1, skipped: [] };
     for (let i = 0; i < 5; i++) {
-      guards.alarms("critic", { metrics: {}, updates: 0, skipped: [bad] });
-      guards.alarms("actor", good);
+      guards.updated("critic", { metrics: {}, updates: 0, skipped: [bad] });
+      guards.updated("actor", good);
     }
     expect(guards.stop(2, undefined, 0)?.reason).toMatch(/5 updates of the critic/);
   });
@@ -86,7 +89,8 @@ describe("updates that are not finite", () => {
     const guards = createGuards((await optionsOf(resolveConfig().config)).guards);
     const overflow = { reason: "the gradient's norm is Infinity", episodes: [], isOverflow: true };
     for (let i = 0; i < 9; i++)
-      expect(guards.alarms("actor", { metrics: {}, updates: 0, skipped: [overflow] })).toEqual([]);
+      guards.updated("actor", { metrics: {}, updates: 0, skipped: [overflow] });
+    expect(guards).toMatchObject({ details: {}, badNow: 0 });
     expect(guards.stop(2, undefined, 0)).toBeUndefined();
     const scale = createLossScale(true);
     for (let i = 0; i < 20; i++) scale.failed();
@@ -246,7 +250,9 @@ describe("worlds that fail", () => {
       expect(metrics).toHaveLength(2);
       expect(metrics[1]!["training/left_out_episodes"]).toBe(9);
       expect(metrics[1]!["actor/updates"]).toBe(0);
-      expect(said.join("\n")).toMatch(/iteration 2: none of the 9 episodes can be trained on/);
+      expect(said.join("\n")).toMatch(
+        /iteration 2: alarm nothing_played: .*none of the 9 episodes can be trained on/,
+      );
     },
   );
 

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { folderPlayer } from "../../src/assembly/index.ts";
 import { loadModel } from "../../src/models/index.ts";
 import { readTrajectories } from "../../src/rollout/index.ts";
@@ -30,7 +30,7 @@ let warm: string;
 
 beforeAll(async () => {
   warm = await warmTinyFolder(parent);
-});
+}, 240_000);
 
 const trained = (...own: string[]) => tinyRun(parent, warm, own);
 
@@ -46,7 +46,12 @@ describe("LoRA", () => {
     const made = await setUp(tinyConfig(warm, join(parent, "x"), LORA));
     const { workers, batch, options } = made;
     const base = weightsOf({ ...workers.lora!.base, trainable: workers.lora!.base.parameters });
-    const settings = { temperature: 1, tokensPerPass: 8192, autocast: "none" } as const;
+    const settings = {
+      temperature: 1,
+      tokensPerPass: 8192,
+      sharePrefixes: true,
+      autocast: "none",
+    } as const;
     const plain = loadModel(warm);
     const reference = batchLogprobs(plain, batch, settings);
     plain.dispose();
@@ -208,6 +213,46 @@ describe("estimators and parts", () => {
   });
 });
 
+describe("constrained to admissible actions", () => {
+  it.each([1, 0.7])(
+    "what is drawn from is what is learned, at temperature %d",
+    async (temperature) => {
+      const folder = join(parent, `constrained-${temperature}`);
+      const made = await setUp(
+        tinyConfig(warm, folder, [
+          "actor_rollout_ref.rollout.constrain=True",
+          `actor_rollout_ref.rollout.temperature=${temperature}`,
+        ]),
+      );
+      const { batch, workers } = made;
+      expect(batch.allowed.size).toBe(batch.rows.mask.reduce((sum, one) => sum + one, 0));
+      const settings = {
+        ...{ temperature, tokensPerPass: 8192, sharePrefixes: true },
+        autocast: "none" as const,
+      };
+      const got = batchLogprobs(workers.actor.model, batch, settings);
+      let free = 0;
+      for (const [token, list] of batch.allowed) {
+        expect(Math.abs(got[token]! - batch.sampledLogprobs[token]!)).toBeLessThan(1e-5);
+        if (list.length === 1) expect(got[token]).toBe(0);
+        // Of all tokens it is less likely: the two are not the same.
+        free = Math.max(free, got[token]! - batch.logprobs[token]!);
+      }
+      expect(free).toBeGreaterThan(1e-3);
+      workers.dispose();
+    },
+  );
+
+  it("a run compares them, and says what it cannot do", async () => {
+    const constrain = "actor_rollout_ref.rollout.constrain=True";
+    const { metrics } = await trained("algorithm.adv_estimator=grpo", constrain);
+    expect(metrics[0]!["training/rollout_logprob_diff_max"]).toBeLessThan(1e-5);
+    await expect(
+      trained("algorithm.adv_estimator=optimal_token_baseline", constrain),
+    ).rejects.toThrow(/distribution among admissible actions/);
+  });
+});
+
 describe("models that are asked in words", () => {
   const asked: { model: string; content: string; key: string | undefined }[] = [];
   const server = createServer((request, response) => {
@@ -237,11 +282,12 @@ describe("models that are asked in words", () => {
 
   it("a judge's mark is part of the reward", async () => {
     asked.length = 0;
+    vi.stubEnv("KINDS_TEST_KEY", "secret");
     const { run } = await trained(
       "reward.judge=4",
       `reward.judge_endpoint=${address}`,
       "reward.judge_model=judy",
-      "reward.judge_api_key=secret",
+      "reward.judge_api_key=env:KINDS_TEST_KEY",
       "trainer.total_epochs=1",
     );
     const episodes = [...readTrajectories(join(run, "trajectories"))];

@@ -15,7 +15,7 @@ let warm: string;
 
 beforeAll(async () => {
   warm = await warmTinyFolder(parent);
-});
+}, 240_000);
 
 const settings = (run: string, own: readonly string[]) => [
   ...tinySettings(warm, run),

@@ -13,7 +13,7 @@ let warm: string;
 
 beforeAll(async () => {
   warm = await warmTinyFolder(parent);
-});
+}, 240_000);
 
 async function trained(own: readonly string[], rewards: readonly RewardComponent[] = []) {
   const { episodes, ...run } = await tinyRun(parent, warm, own, rewards);

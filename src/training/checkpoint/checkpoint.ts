@@ -6,21 +6,31 @@
  *     critic/                      the value model, if there is one
  *     actor-optimizer.safetensors  AdamW's moments
  *     critic-optimizer.safetensors
- *     state.json                   counters, controllers, the place in the tasks
+ *     actor-shards/, critic-shards/  instead of the four above, where ranks save their own (own-files.ts)
+ *     state.json                   counters, controllers, the place in the tasks, the model it began with
+ *     replay.jsonl                 episodes that may be learned from again
+ *     config.yaml, run.json        the run, as its folder has them: those there may be torn
  *     manifest.json                size and hash of every file
  *
  * Generators need no place in it: whatever is random follows from the run's seed and the iteration.
  */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KlController } from "../../algorithms/index.ts";
-import { openSafetensors, saveLora, saveModel, writeSafetensors } from "../../models/index.ts";
-import type { OptimizerState, Tensor } from "../../torch/index.ts";
-import { tidy } from "../../torch/index.ts";
+import type { AlarmName, AlarmState } from "../../evaluation/index.ts";
+import { type Fingerprints, isSharded, saveLora } from "../../models/index.ts";
+import type { TaskRecords } from "../curriculum/records.ts";
 import type { Guards } from "../loop/guards.ts";
+import type { Health } from "../loop/health.ts";
+import { loadShardMoments, type StateFiles, withStateFiles } from "../sharding/files.ts";
+import { loadOwnShards, saveOwnShards } from "../sharding/own-files.ts";
 import type { TrainedModel } from "../workers/optimize.ts";
-import type { Workers } from "../workers/workers.ts";
-import { CheckpointError, removeHalfWritten, verifyWhole, writeWhole } from "./files.ts";
+import type { ResumeFolders, Workers } from "../workers/workers.ts";
+import { CheckpointError, readJson, removeHalfWritten, verifyWhole, writeWhole } from "./files.ts";
+import { checkpointFolder, checkpointSteps } from "./folders.ts";
+import { loadMoments, saveMoments } from "./moments.ts";
+
+export { checkpointFolder, checkpointSteps };
 
 /** What of a run is no tensor. */
 export interface RunState {
@@ -29,6 +39,8 @@ export interface RunState {
   readonly step: number;
   /** Tasks handed out. */
   readonly drawnTasks: number;
+  /** How the tasks did that were played; absent without a curriculum. */
+  readonly curriculum?: TaskRecords | undefined;
   readonly klController: KlController;
   readonly badUpdates: Guards["badUpdates"];
   /** The best validation so far, and its iteration. */
@@ -38,6 +50,14 @@ export interface RunState {
   readonly tokens: number;
   /** Minutes of training in all sessions: for people, nothing follows from it. */
   readonly minutes: number;
+  /** How well the policy plays, and until when it did; absent in checkpoints of earlier versions. */
+  readonly health?: Health | undefined;
+  /** What alarms have seen, and which are raised; absent in checkpoints of earlier versions. */
+  readonly alarms?: AlarmState | undefined;
+  /** Where it went back to an earlier checkpoint, because of which alarm; absent: nowhere. */
+  readonly rollbacks?:
+    | readonly { readonly at: number; readonly to: number; readonly alarm: AlarmName }[]
+    | undefined;
 }
 
 interface StoredState extends RunState {
@@ -45,6 +65,8 @@ interface StoredState extends RunState {
     readonly actor: StoredOptimizer;
     readonly critic: StoredOptimizer | null;
   };
+  /** The model that the run began with; absent in checkpoints of earlier versions. */
+  readonly origin?: Fingerprints;
 }
 
 interface StoredOptimizer {
@@ -52,46 +74,69 @@ interface StoredOptimizer {
   readonly lossScale: { value: number; since: number };
 }
 
-export function checkpointFolder(run: string, step: number): string {
-  return join(run, "checkpoints", `step-${String(step).padStart(6, "0")}`);
-}
+/** Files of text, by name. */
+type Texts = Readonly<Record<string, string>>;
 
-/** `notes` are files that go beside the policy's weights, by name. */
+/**
+ * `notes` go beside the policy's weights, `record` says what run it is of. Where weights are in shards, the
+ * ranks that have them take part (`isFirst` false) and rank 0 writes.
+ */
 export function saveCheckpoint(
   run: string,
   workers: Workers,
   state: RunState,
-  notes: Readonly<Record<string, string>> = {},
+  {
+    notes = {},
+    record = {},
+    isFirst = true,
+    inShards = false,
+  }: { notes?: Texts; record?: Texts; isFirst?: boolean; inShards?: boolean } = {},
 ): string {
   const target = checkpointFolder(run, state.step);
+  const { actor, critic, lora, modelFolder: tokenizerFolder } = workers;
+  const asShards = (trained: TrainedModel) => inShards && isSharded(trained.model);
+  if (!isFirst) {
+    for (const trained of [actor, critic])
+      if (trained && asShards(trained)) saveOwnShards(trained, "");
+      else if (trained) withStateFiles(trained, false, () => {});
+    return target;
+  }
   writeWhole(target, (folder) => {
-    const { actor, critic, lora, modelFolder } = workers;
-    if (lora) {
-      saveLora(lora, join(folder, "actor"), { baseModel: modelFolder });
-      for (const [name, text] of Object.entries(notes))
-        writeFileSync(join(folder, "actor", name), text);
-    } else
-      saveModel(actor.model, join(folder, "actor"), {
-        tokenizerFolder: modelFolder,
-        extraFiles: notes,
+    const own: Record<string, StoredOptimizer> = {};
+    const shards = (name: string, trained: TrainedModel): void => {
+      saveOwnShards(trained, join(folder, `${name}-shards`));
+      own[name] = { step: trained.state().step, lossScale: trained.lossScale.state() };
+    };
+    if (asShards(actor)) shards("actor", actor);
+    else
+      withStateFiles(actor, true, (files) => {
+        if (lora) {
+          saveLora(lora, join(folder, "actor"), { baseModel: workers.modelPlace });
+          for (const [name, text] of Object.entries(notes))
+            writeFileSync(join(folder, "actor", name), text);
+        } else files.saveWeights(join(folder, "actor"), { tokenizerFolder, extraFiles: notes });
+        own.actor = saveOptimizer(actor, files, join(folder, "actor-optimizer.safetensors"));
       });
-    if (critic) saveModel(critic.model, join(folder, "critic"), { tokenizerFolder: modelFolder });
+    if (critic && asShards(critic)) shards("critic", critic);
+    else if (critic)
+      withStateFiles(critic, true, (files) => {
+        files.saveWeights(join(folder, "critic"), { tokenizerFolder });
+        own.critic = saveOptimizer(critic, files, join(folder, "critic-optimizer.safetensors"));
+      });
     const stored: StoredState = {
       ...state,
-      optimizers: {
-        actor: saveOptimizer(actor, join(folder, "actor-optimizer.safetensors")),
-        critic: critic ? saveOptimizer(critic, join(folder, "critic-optimizer.safetensors")) : null,
-      },
+      optimizers: { actor: own.actor!, critic: own.critic ?? null },
+      origin: workers.origin,
     };
+    for (const [name, text] of Object.entries(record)) writeFileSync(join(folder, name), text);
     writeFileSync(join(folder, "state.json"), `${JSON.stringify(stored, null, 1)}\n`);
   });
   return target;
 }
 
-function saveOptimizer(trained: TrainedModel, file: string): StoredOptimizer {
-  const { step, tensors } = trained.state();
-  writeSafetensors(file, tensors);
-  return { step, lossScale: trained.lossScale.state() };
+function saveOptimizer(trained: TrainedModel, files: StateFiles, file: string): StoredOptimizer {
+  const state = () => ({ step: trained.state().step, tensors: files.moments() });
+  return { step: saveMoments({ state }, file), lossScale: trained.lossScale.state() };
 }
 
 /** The state of a checkpoint whose files are all as they were written. */
@@ -100,18 +145,38 @@ export function openCheckpointState(folder: string): RunState {
   return readState(folder);
 }
 
+/** The iteration that did best in validation, as a checkpoint has it; its other files are not looked at. */
+export function bestStepOf(folder: string): number | undefined {
+  return readState(folder).best?.step;
+}
+
+/** Counters from 0 on. */
+const COUNTERS = ["step", "drawnTasks", "episodes", "tokens", "minutes"] as const;
+
 function readState(folder: string): StoredState {
   const file = join(folder, "state.json");
-  const state = JSON.parse(readFileSync(file, "utf8")) as StoredState;
+  const state = readJson<StoredState>(file);
   if (state.version !== 1)
-    throw new CheckpointError(`${file}: is of version ${state.version as number}, expected 1`);
+    throw new CheckpointError(
+      `${file}: is of version ${JSON.stringify(state.version)}, expected 1`,
+    );
+  const wrong = COUNTERS.find((name) => !(Number.isFinite(state[name]) && state[name] >= 0));
+  const isWhole = state.optimizers?.actor && state.klController && state.badUpdates;
+  if (wrong !== undefined || !isWhole)
+    throw new CheckpointError(`${file}: is no state of a run (${wrong ?? "a part"} is missing)`);
   return state;
 }
 
-/** The folders that the workers load their weights from. */
-export function resumeFolders(folder: string) {
-  const critic = join(folder, "critic");
-  return { actor: join(folder, "actor"), critic: existsSync(critic) ? critic : undefined };
+/** Where the workers load their weights from. */
+export function resumeFolders(folder: string): ResumeFolders {
+  const part = (name: string) =>
+    [join(folder, name), join(folder, `${name}-shards`)].find((place) => existsSync(place));
+  return {
+    folder,
+    actor: part("actor") ?? join(folder, "actor"),
+    critic: part("critic"),
+    origin: readState(folder).origin,
+  };
 }
 
 /** Gives the workers' optimisers the state of a checkpoint. */
@@ -122,28 +187,13 @@ export function loadOptimizers(folder: string, { actor, critic }: Workers): void
     loadOptimizer(critic, join(folder, "critic-optimizer.safetensors"), optimizers.critic);
 }
 
-function loadOptimizer(trained: TrainedModel, path: string, stored: StoredOptimizer): void {
-  tidy(() => {
-    const file = openSafetensors(path);
-    try {
-      const tensors = new Map<string, Tensor>();
-      for (const name of file.tensors.keys()) tensors.set(name, file.load(name, { copy: true }));
-      trained.load({ step: stored.step, tensors } satisfies OptimizerState);
-      trained.lossScale.load(stored.lossScale);
-    } finally {
-      file.close();
-    }
-  });
-}
-
-/** The iterations of which there are checkpoints, in order. */
-export function checkpointSteps(run: string): number[] {
-  const folder = join(run, "checkpoints");
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .flatMap((name) => /^step-(\d+)$/.exec(name)?.[1] ?? [])
-    .map(Number)
-    .sort((a, b) => a - b);
+function loadOptimizer(trained: TrainedModel, file: string, stored: StoredOptimizer): void {
+  const { model } = trained;
+  const shards = file.replace(/-optimizer\.safetensors$/, "-shards");
+  if (existsSync(shards)) loadOwnShards(trained, shards, stored.step);
+  else if (isSharded(model)) loadShardMoments(trained, model, file, stored.step);
+  else loadMoments(trained, file, stored.step);
+  trained.lossScale.load(stored.lossScale);
 }
 
 /** Removes what a killed run was writing; only for whoever holds the run's folder. */
@@ -151,12 +201,21 @@ export function removeUnfinished(run: string): void {
   removeHalfWritten(join(run, "checkpoints"));
 }
 
-/** Removes old checkpoints: all but the last `keep` and the best. */
-export function pruneCheckpoints(run: string, keep: number | null, best: number | undefined): void {
+/**
+ * Removes old checkpoints: all but the last `keep`, the best, and the last one whose policy is known to have
+ * played well (`healthy`: until which iteration it did).
+ */
+export function pruneCheckpoints(
+  run: string,
+  keep: number | null,
+  { best, healthy }: { best: number | undefined; healthy: number | undefined },
+): void {
   if (keep === null) return;
   const steps = checkpointSteps(run);
+  const lastHealthy = steps.filter((step) => healthy !== undefined && step <= healthy).at(-1);
   for (const step of steps.slice(0, Math.max(0, steps.length - keep)))
-    if (step !== best) rmSync(checkpointFolder(run, step), { recursive: true, force: true });
+    if (step !== best && step !== lastHealthy)
+      rmSync(checkpointFolder(run, step), { recursive: true, force: true });
 }
 
 /** Removes what was saved after an iteration from which a run goes on: it will be another's future. */

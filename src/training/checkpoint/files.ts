@@ -17,7 +17,8 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { ProcessGroupError } from "../../torch/index.ts";
 
 /** A checkpoint that cannot be used; the message has the file's name. */
 export class CheckpointError extends Error {
@@ -51,6 +52,8 @@ export function writeWhole(target: string, write: (folder: string) => void): voi
     flush(dirname(target));
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
+    // A rank whose part is written here is lost: nothing is wrong with the folder.
+    if (error instanceof ProcessGroupError) throw error;
     throw new CheckpointError(
       `${target}: cannot be written (${(error as Error).message}). What was saved before is whole: ` +
         "when there is room, the same command goes on from there.",
@@ -62,21 +65,35 @@ export function writeWhole(target: string, write: (folder: string) => void): voi
 /** Throws, with the file's name, unless every file is there as it was written. */
 export function verifyWhole(folder: string): void {
   const path = join(folder, MANIFEST);
-  let manifest: Manifest;
-  try {
-    manifest = JSON.parse(readFileSync(path, "utf8")) as Manifest;
-  } catch (error) {
-    throw new CheckpointError(`${path}: cannot be read (${(error as Error).message})`);
-  }
-  for (const [name, { bytes, sha256 }] of Object.entries(manifest.files)) {
+  const manifest = readJson<Partial<Manifest>>(path);
+  const files = Object.entries(manifest.files ?? {});
+  if (files.length === 0) throw new CheckpointError(`${path}: names no files`);
+  for (const [name, written] of files) {
+    const { bytes, sha256 } = Object(written ?? {}) as Partial<Manifest["files"][string]>;
     const file = join(folder, name);
+    if (!resolve(file).startsWith(`${resolve(folder)}${sep}`))
+      throw new CheckpointError(`${path}: names ${name}, which is not in the checkpoint`);
     if (!existsSync(file)) throw new CheckpointError(`${file}: is missing`);
     const { size } = statSync(file);
     if (size !== bytes)
-      throw new CheckpointError(`${file}: has ${size} bytes, was written with ${bytes}`);
+      throw new CheckpointError(
+        `${file}: has ${size} bytes, was written with ${JSON.stringify(bytes)}`,
+      );
     if (hashOf(file) !== sha256)
       throw new CheckpointError(`${file}: was altered after it was written (its hash differs)`);
   }
+}
+
+/** An object in a file; what it has inside is the caller's to look at. */
+export function readJson<Value extends object>(file: string): Value {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new CheckpointError(`${file}: cannot be read (${(error as Error).message})`);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Value;
+  throw new CheckpointError(`${file}: holds no object`);
 }
 
 /** What a process that died while writing left behind. */

@@ -22,7 +22,7 @@ import { OptionError } from "../../assembly/index.ts";
 import { allocateRewards, type ComposedReward, stepRewards } from "../../rewards/index.ts";
 import type { Batch } from "../../rollout/index.ts";
 import type { AdvantageSettings } from "../options.ts";
-import { joinedBatches } from "../ranks/joined.ts";
+import { joinedBatches, joinedTokens } from "../ranks/joined.ts";
 import type { Ranks } from "../ranks/ranks.ts";
 
 export interface AdvantageInputs {
@@ -47,6 +47,12 @@ export interface EstimatedAdvantages {
   readonly returns: Float64Array;
   /** [rows] What each row's tokens earned. */
   readonly scores: Float64Array;
+  /** [tokens] What the estimator was given. */
+  readonly rewards: Float64Array;
+  /** What the advantages are the sum of, where the estimator says it, each [tokens]. */
+  readonly parts: Readonly<Record<string, Float64Array>>;
+  /** The agent's spans: what each earned from there on, and with whom it was compared. */
+  readonly steps: { readonly returns: Float64Array; readonly groups: Int32Array | undefined };
   /** After this batch. */
   readonly klController: KlController;
   readonly metrics: Metrics;
@@ -63,33 +69,36 @@ export function estimateAdvantages(
   const metrics: Metrics = {};
 
   // What the episode earned, on its tokens.
+  const joinedRows = joinedTokens(rows, ranks);
   const scores = allocateRewards(batch, inputs.rewards, settings.allocation);
+  const allScores = joinedRows.all(scores);
   let rewards: Float64Array = scores;
   let controller = klController;
   if (settings.klInReward) {
     const kl = klInReward(
       {
-        rows,
-        scores,
-        oldLogprobs: inputs.oldLogprobs!,
-        referenceLogprobs: inputs.referenceLogprobs!,
+        rows: joinedRows.rows,
+        scores: allScores,
+        oldLogprobs: joinedRows.all(inputs.oldLogprobs!),
+        referenceLogprobs: joinedRows.all(inputs.referenceLogprobs!),
       },
       controller.coefficient,
       settings.klInReward.estimator,
     );
-    rewards = kl.rewards;
+    rewards = joinedRows.own(kl.rewards);
     Object.assign(metrics, kl.metrics);
-    const parts = ranks.gather({ kl: kl.kl, rows: rows.offsets.length - 1 });
-    const total = parts.reduce((sum, part) => sum + part.rows, 0);
-    const mean = parts.reduce((sum, part) => sum + part.kl * part.rows, 0) / Math.max(1, total);
-    controller = updateKlController(controller, mean, total);
+    controller = updateKlController(controller, kl.kl, joinedRows.rows.offsets.length - 1);
   }
 
   // What each step earned from there on, and what its invalid action costs.
   let returns = stepReturns(
     {
       rewards: stepRewards(batch, inputs.rewards),
-      trajectories: spans.trajectory,
+      // Inside an episode; where it is a program with branches, inside each of them.
+      trajectories: Array.from(spans.trajectory, (trajectory, i) => {
+        const branch = trajectories[trajectory]!.turns[spans.turn[i]!]!.branch ?? 0;
+        return `${trajectory}/${branch}`;
+      }),
       order: spans.turn,
     },
     settings.gamma,
@@ -101,7 +110,9 @@ export function estimateAdvantages(
       settings.invalidActionPenalty,
     );
     ({ rewards, stepReturns: returns, scores: stepScores } = penalized);
-    metrics["episode/valid_action_ratio"] = penalized.validRatio;
+    const steps = spans.row.length;
+    const [valid = 0, all = 0] = ranks.sum([penalized.validRatio * steps, steps]);
+    metrics["episode/valid_action_ratio"] = all === 0 ? 1 : valid / all;
   }
 
   const own: AdvantageBatch = {
@@ -122,39 +133,69 @@ export function estimateAdvantages(
       scores: stepScores,
     },
   };
-  const { whole: joined, ownPart } = joinedBatches(own, ranks);
+  const { whole: joined, ownPart, ownSteps } = joinedBatches(own, ranks);
   const whitened = settings.whitenRewards && whitenRewards(joined.rows, joined.rewards);
   const whole = whitened ? { ...joined, rewards: whitened } : joined;
   const estimated = settings.estimator.estimate(whole, settings.options);
   checkEstimate(settings.name, estimated, whole);
   const advantages = ownPart(estimated.advantages);
   const targets = ownPart(estimated.returns);
+  const episodes = ranks
+    .gather(
+      trajectories.map(({ group, turns }, i) => ({
+        ...{ group, turns: turns.length, total: inputs.rewards[i]!.total },
+      })),
+    )
+    .flat();
   Object.assign(
     metrics,
     batchMetrics({
-      rows,
-      scores,
-      rewards: whitened ? ownPart(whitened) : rewards,
-      advantages,
-      returns: targets,
-      values: inputs.values,
+      rows: whole.rows,
+      scores: allScores,
+      rewards: whole.rewards,
+      advantages: estimated.advantages,
+      returns: estimated.returns,
+      values: whole.values,
     }),
     groupMetrics(
-      Float64Array.from(inputs.rewards, ({ total }) => total),
-      trajectories.map(({ group }) => group),
+      Float64Array.from(episodes, ({ total }) => total),
+      episodes.map(({ group }) => group),
     ),
     summary(
       "episode/length",
-      trajectories.map(({ turns }) => turns.length),
+      episodes.map(({ turns }) => turns),
     ),
   );
   return {
     advantages,
     returns: targets,
     scores: rowSums(scores, rows),
+    rewards: whitened ? ownPart(whitened) : rewards,
+    parts: Object.fromEntries(
+      Object.entries(estimated.parts ?? {}).map(([name, values]) => [name, ownPart(values)]),
+    ),
+    steps: {
+      returns: Float64Array.from(returns),
+      groups: estimated.stepGroups && ownSteps(estimated.stepGroups),
+    },
     klController: controller,
     metrics,
   };
+}
+
+/** [trajectories] Over the trained tokens of each. */
+export function meanAdvantages(
+  { rows: { offsets, mask }, trajectoryOf, trajectories }: Batch,
+  { advantages }: Pick<EstimatedAdvantages, "advantages">,
+): number[] {
+  const sums = trajectories.map(() => ({ sum: 0, tokens: 0 }));
+  for (const [row, i] of trajectoryOf.entries())
+    for (let token = offsets[row]!; token < offsets[row + 1]!; token++)
+      if (mask[token] === 1) {
+        sums[i]!.sum += advantages[token]!;
+        sums[i]!.tokens++;
+      }
+  return sums.map(({ sum, tokens }) => (tokens === 0 ? 0 : sum / tokens));
 }
 
 function rowSums(values: Float64Array, { offsets }: Batch["rows"]): Float64Array {

@@ -1,7 +1,8 @@
 /**
- * @file What can go wrong while nobody looks: updates that are not finite, a policy that collapses or
- * runs away, memory that fills. A guard says what and why; some stop the run, with a checkpoint.
+ * @file What ends a run before its last iteration, with a checkpoint: updates that are not finite, nothing to learn from,
+ * memory that fills, a goal that is reached. What is worth saying meanwhile are alarms (src/evaluation/alarms).
  */
+import type { AlarmName } from "../../evaluation/index.ts";
 import type { RolloutAccount } from "../../rollout/index.ts";
 import type { GuardOptions } from "../options.ts";
 import { describeSkipped, type UpdateResult } from "../workers/optimize.ts";
@@ -19,51 +20,50 @@ export type Learner = "actor" | "critic";
 export interface Guards {
   /** Updates in a row that were skipped, of each; a checkpoint stores it. */
   badUpdates: Readonly<Record<Learner | "rollout", number>>;
-  /** Counts what was skipped; gives sentences for the log. */
-  alarms(learner: Learner, result: UpdateResult & PolicyMove): string[];
-  /** Looks at an iteration's episodes, `usable` of which can be trained on. */
-  played(account: RolloutAccount, usable: number): string[];
+  /** What alarms of this iteration can say besides their numbers. */
+  readonly details: AlarmDetails;
+  /** Updates of this iteration that were not finite. */
+  readonly badNow: number;
+  /** Counts what was skipped. */
+  updated(learner: Learner, result: UpdateResult): void;
+  /** Looks at an iteration's episodes, `usable` of which can be trained on; an iteration begins with it. */
+  played(account: RolloutAccount, usable: number): void;
   /** `successRate`: of this iteration's validation, if there was one. */
   stop(iteration: number, successRate: number | undefined, minutes: number): Stop | undefined;
 }
 
-/** What an update of the actor did to the policy; see ActorUpdate. */
-export interface PolicyMove {
-  readonly moved?: number | undefined;
-  readonly entropy?: number | undefined;
-}
+export type AlarmDetails = Readonly<Partial<Record<AlarmName, string>>>;
 
 export function createGuards(options: GuardOptions): Guards {
-  const { maxKl, minEntropy, maxBadUpdates, targetSuccess, maxMinutes, maxMemoryGb } = options;
+  const { maxBadUpdates, targetSuccess, maxMinutes, maxMemoryGb } = options;
+  let details: Partial<Record<AlarmName, string>> = {};
+  let badNow = 0;
   return {
     badUpdates: { actor: 0, critic: 0, rollout: 0 },
-    alarms(learner, { updates, skipped, moved, entropy }) {
+    get details() {
+      return details;
+    },
+    get badNow() {
+      return badNow;
+    },
+    updated(learner, { updates, skipped }) {
       // Loss scaling finds its scale by overflows: they are its way to work, not a bad sign.
       const bad = skipped.filter(({ isOverflow }) => !isOverflow);
       const inARow = updates > 0 ? 0 : this.badUpdates[learner] + bad.length;
       this.badUpdates = { ...this.badUpdates, [learner]: inARow };
-      const found = bad.map(
-        (one) => `an update of the ${learner} was skipped: ${describeSkipped(one)}`,
-      );
-      if (moved !== undefined && Math.abs(moved) > maxKl)
-        found.push(
-          `the policy moved by a KL of ${moved.toPrecision(3)} in one iteration (trainer.max_kl is ` +
-            `${maxKl}): lower the actor's learning rate (optim.lr), or make fewer updates per batch`,
-        );
-      if (entropy !== undefined && entropy < minEntropy)
-        found.push(
-          `the policy's entropy is ${entropy.toPrecision(3)} (trainer.min_entropy is ` +
-            `${minEntropy}): it says almost always the same and has stopped exploring; raise the ` +
-            "entropy bonus (entropy_coeff) or lower the learning rate",
-        );
-      return found;
+      badNow += bad.length;
+      if (bad.length === 0) return;
+      const said = bad.map((one) => `an update of the ${learner}: ${describeSkipped(one)}`);
+      details.update_skipped = [details.update_skipped, ...said].filter(Boolean).join("; ");
     },
     played({ episodes, statuses }, usable) {
       const rollout = usable > 0 ? 0 : this.badUpdates.rollout + 1;
       this.badUpdates = { ...this.badUpdates, rollout };
-      if (usable > 0) return [];
+      details = {};
+      badNow = 0;
+      if (usable > 0) return;
       const ends = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`);
-      return [`none of the ${episodes} episodes can be trained on (${ends.join(", ")})`];
+      details.nothing_played = `none of the ${episodes} episodes can be trained on (${ends.join(", ")})`;
     },
     stop(iteration, successRate, minutes) {
       const { rollout, ...updates } = this.badUpdates;

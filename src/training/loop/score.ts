@@ -18,29 +18,42 @@ export interface ScoredGroup extends Omit<EpisodeGroup, "trajectories"> {
 export interface ScoredGroups {
   /** Groups that lost all their episodes are left out. */
   readonly groups: readonly ScoredGroup[];
-  readonly errors: readonly { readonly trajectory: Trajectory; readonly message: string }[];
+  readonly errors: readonly {
+    readonly trajectory: Trajectory;
+    /** Whose fault it is. */
+    readonly component: string;
+    readonly message: string;
+  }[];
 }
 
 export async function scoreGroups(
-  parts: Pick<CollectParts, "options" | "workers" | "composer" | "world">,
+  parts: Pick<CollectParts, "options" | "workers" | "composer">,
   groups: readonly EpisodeGroup[],
+  /** Of an episode at most. */
+  maximumTurns: number,
 ): Promise<ScoredGroups> {
-  const { composer, world } = parts;
+  const { composer } = parts;
   const needsKl = composer.components.some((component) => component.needsKl);
   const kl = needsKl ? referenceKl(parts, groups) : undefined;
   const scored: ScoredGroup[] = [];
-  const errors: { trajectory: Trajectory; message: string }[] = [];
+  const errors: ScoredGroups["errors"][number][] = [];
   for (const { id, task, trajectories } of groups) {
     const composed = await composeGroup(composer, trajectories, {
-      maximumTurns: world.turns,
+      maximumTurns,
       ...(kl && { kl }),
     });
     const failed = new Map(composed.errors.map((error: RewardError) => [error.trajectory, error]));
     const episodes: ScoredEpisode[] = [];
     for (const trajectory of trajectories) {
       const reward = composed.rewards.get(trajectory);
+      const error = failed.get(trajectory.id);
       if (reward) episodes.push({ trajectory, reward });
-      else errors.push({ trajectory, message: failed.get(trajectory.id)?.message ?? "no reward" });
+      else
+        errors.push({
+          trajectory,
+          component: error?.component ?? "",
+          message: error?.message ?? "no reward",
+        });
     }
     if (episodes.length > 0) scored.push({ id, task, episodes });
   }

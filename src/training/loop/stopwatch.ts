@@ -6,6 +6,10 @@ import type { Metrics } from "../../algorithms/index.ts";
 export interface Stopwatch {
   phase<Value>(name: string, run: () => Value): Value;
   asyncPhase<Value>(name: string, run: () => Promise<Value>): Promise<Value>;
+  /** Adds the phases of another, which measured what belongs to this one at another time. */
+  add(other: Stopwatch): void;
+  /** Seconds by phase. */
+  readonly phases: ReadonlyMap<string, number>;
   /** timing_s/NAME for each phase, and timing_s/step for everything. */
   metrics(): Metrics;
 }
@@ -13,8 +17,8 @@ export interface Stopwatch {
 export function stopwatch(): Stopwatch {
   const begun = performance.now();
   const seconds = new Map<string, number>();
-  const add = (name: string, since: number) =>
-    seconds.set(name, (seconds.get(name) ?? 0) + (performance.now() - since) / 1000);
+  const more = (name: string, value: number) => seconds.set(name, (seconds.get(name) ?? 0) + value);
+  const add = (name: string, since: number) => more(name, (performance.now() - since) / 1000);
   return {
     phase(name, run) {
       const since = performance.now();
@@ -31,6 +35,10 @@ export function stopwatch(): Stopwatch {
       } finally {
         add(name, since);
       }
+    },
+    phases: seconds,
+    add(other) {
+      for (const [name, value] of other.phases) more(name, value);
     },
     metrics() {
       const metrics: Metrics = {};

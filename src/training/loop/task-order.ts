@@ -9,13 +9,17 @@ import {
   type TaskSet,
 } from "../../environments/index.ts";
 
-export interface TaskOrder {
+/** Which task stands at which place. */
+export interface TaskPlaces {
   /** Tasks handed out so far; a checkpoint stores it. */
   drawn: number;
-  next(count: number): Task[];
   /** The index, in the task set, of the task at a place of the order; places count from 0. */
   indexAt(place: number): number;
   at(place: number): Task;
+}
+
+export interface TaskOrder extends TaskPlaces {
+  next(count: number): Task[];
 }
 
 export function taskOrder(tasks: TaskSet, seed: number, shuffle: boolean): TaskOrder {
@@ -50,14 +54,18 @@ export function taskOrder(tasks: TaskSet, seed: number, shuffle: boolean): TaskO
 /** One process's share of an iteration's tasks. */
 export interface DrawnTask {
   readonly task: Task;
+  /** In the task set. */
+  readonly index: number;
+  /** In the order of tasks: by it, what all processes made of theirs is put into order. */
+  readonly place: number;
   /** How often the iteration had this task before, in any process. */
   readonly earlier: number;
 }
 
 export interface TaskShare {
-  /** So many more tasks for this process. */
+  /** Of so many more tasks, those of this process. */
   next(count: number): DrawnTask[];
-  /** Tasks that it has handed out. */
+  /** Tasks that were handed out to all processes. */
   readonly count: number;
 }
 
@@ -65,7 +73,7 @@ export interface TaskShare {
  * Every process takes every size-th task behind where the order stands, so that which tasks are played,
  * and under which names, does not depend on how many processes there are.
  */
-export function taskShare(order: TaskOrder, ranks: { rank: number; size: number }): TaskShare {
+export function taskShare(order: TaskPlaces, ranks: { rank: number; size: number }): TaskShare {
   const first = order.drawn;
   const seen = new Map<number, number>();
   let scanned = first;
@@ -81,11 +89,16 @@ export function taskShare(order: TaskOrder, ranks: { rank: number; size: number 
     get count() {
       return count;
     },
-    next: (wanted) =>
-      Array.from({ length: wanted }, () => {
-        const place = first + count++ * ranks.size + ranks.rank;
-        return { task: order.at(place), earlier: earlierOf(place) };
-      }),
+    next(wanted) {
+      const places = Array.from({ length: wanted }, (_, i) => first + count + i);
+      count += wanted;
+      return places
+        .filter((place) => (place - first) % ranks.size === ranks.rank)
+        .map((place) => ({
+          ...{ task: order.at(place), index: order.indexAt(place), place },
+          earlier: earlierOf(place),
+        }));
+    },
   };
 }
 

@@ -4,9 +4,10 @@
 import { type Metrics, summary } from "../../algorithms/index.ts";
 import { evaluate, type RunWorld } from "../../assembly/index.ts";
 import type { Task } from "../../environments/index.ts";
-import { type EpisodeFacts, episodeFacts } from "../../evaluation/index.ts";
-import { type Collection, TRAINABLE } from "../../rollout/index.ts";
+import { type EpisodeFacts, episodeFacts, isOfKind, kindsOf } from "../../evaluation/index.ts";
+import { TRAINABLE, type Trajectory } from "../../rollout/index.ts";
 import type { TrainingOptions } from "../options.ts";
+import { inOrder, ownShare } from "../ranks/deal.ts";
 import type { Ranks } from "../ranks/ranks.ts";
 import type { Workers } from "../workers/workers.ts";
 
@@ -16,8 +17,8 @@ export interface Validation {
   /** Undefined where no episode counts. */
   readonly successRate: number | undefined;
   readonly metrics: Metrics;
-  /** This rank's trajectories. */
-  readonly collection: Collection;
+  /** On rank 0; of all ranks where episodes are kept. */
+  readonly trajectories: readonly Trajectory[];
 }
 
 export async function validate(
@@ -27,20 +28,29 @@ export async function validate(
   tasks: readonly Task[],
   ranks: Ranks,
   iteration: number,
+  ending?: AbortSignal,
 ): Promise<Validation> {
   const { rollout } = workers;
+  const { members } = options.validation;
   const collection = await workers.generating(iteration, () =>
     evaluate({
-      play: options.play,
+      // The policy itself is measured, not what a search makes of it.
+      play: { ...options.play, search: undefined },
       world,
       player: { policy: rollout.validation, agent: rollout.agent },
-      tasks: tasks.filter((_, i) => i % ranks.size === ranks.rank),
-      members: options.validation.members,
+      tasks: ownShare(tasks, ranks),
+      members,
+      ending,
+      signal: ranks.lost,
     }),
   );
   const own = collection.all.map((trajectory) => episodeFacts(trajectory, options.play.validity));
-  const episodes = ranks.gather(own).flat();
-  return { episodes, ...validationResult(episodes), collection };
+  const episodes = inOrder(ranks.gather(own), members);
+  const trajectories =
+    ranks.size === 1 || !options.run.keepTrajectories
+      ? collection.all
+      : inOrder(ranks.toFirst(collection.all), members);
+  return { episodes, ...validationResult(episodes), trajectories };
 }
 
 /** Episodes that ended through no doing of the agent are neither won nor lost: left out, and counted. */
@@ -61,6 +71,7 @@ export function validationResult(
   const successRate = rate(episodes);
   const metrics: Metrics = {
     ...(leftOut > 0 && { "val/left_out_episodes": leftOut }),
+    "val/episodes": episodes.length,
     "val/success_rate": successRate,
     "val/score": episodes.reduce((sum, { score }) => sum + score, 0) / episodes.length,
     "val/reward": episodes.reduce((sum, { reward }) => sum + reward, 0) / episodes.length,
@@ -70,8 +81,7 @@ export function validationResult(
       episodes.map((episode) => episode.turns),
     ),
   };
-  const types = [...new Set(episodes.flatMap(({ type }) => type ?? []))].sort();
-  for (const type of types)
-    metrics[`val/${type}_success_rate`] = rate(episodes.filter((episode) => episode.type === type));
+  for (const kind of kindsOf(episodes.map(({ type }) => type)))
+    metrics[`val/${kind}_success_rate`] = rate(episodes.filter(({ type }) => isOfKind(type, kind)));
   return { successRate, metrics };
 }

@@ -1,23 +1,59 @@
 /**
- * @file The batches of all processes as one, for estimators that look at everything; and the way back.
+ * @file The batches of all processes as one, for estimators and metrics that look at everything; and the way back.
  */
-import type { AdvantageBatch, Id, Numbers } from "../../algorithms/index.ts";
+import type { AdvantageBatch, Id, Numbers, Rows } from "../../algorithms/index.ts";
 import type { Ranks } from "./ranks.ts";
 
 export interface Joined {
   readonly whole: AdvantageBatch;
   /** This rank's part of values [tokens] of the whole. */
   ownPart(values: Float64Array): Float64Array;
+  /** This rank's part of values [steps] of the whole. */
+  ownSteps(values: Int32Array): Int32Array;
 }
 
 export function joinedBatches(own: AdvantageBatch, ranks: Ranks): Joined {
-  if (ranks.size === 1) return { whole: own, ownPart: (values) => values };
+  if (ranks.size === 1)
+    return { whole: own, ownPart: (values) => values, ownSteps: (values) => values };
   const parts = ranks.gather(own);
-  const tokens = parts.map(({ rows }) => rows.mask.length);
-  const start = tokens.slice(0, ranks.rank).reduce((sum, count) => sum + count, 0);
+  const slices = (counts: readonly number[]) => {
+    const start = before(counts)[ranks.rank]!;
+    return [start, start + counts[ranks.rank]!] as const;
+  };
+  const tokens = slices(parts.map(({ rows }) => rows.mask.length));
+  const steps = slices(parts.map((part) => part.steps?.returns.length ?? 0));
   return {
     whole: joinParts(parts),
-    ownPart: (values) => values.slice(start, start + tokens[ranks.rank]!),
+    ownPart: (values) => values.slice(...tokens),
+    ownSteps: (values) => values.slice(...steps),
+  };
+}
+
+/** The rows of all ranks behind each other, and values of their tokens. */
+export interface JoinedTokens {
+  readonly rows: Rows;
+  /** Values [tokens] of all ranks, from this rank's. */
+  all(values: Float64Array): Float64Array;
+  /** This rank's part of values [tokens] of all. */
+  own<Values extends Float64Array | Uint8Array>(values: Values): Values;
+}
+
+export function joinedTokens(rows: Rows, ranks: Ranks): JoinedTokens {
+  if (ranks.size === 1) return { rows, all: (values) => values, own: (values) => values };
+  const parts = ranks.gather({ offsets: rows.offsets, mask: rows.mask });
+  const tokens = parts.map(({ mask }) => mask.length);
+  const starts = before(tokens);
+  const offsets = [0];
+  for (const [i, part] of parts.entries())
+    for (const offset of part.offsets.subarray(1)) offsets.push(offset + starts[i]!);
+  const first = starts[ranks.rank]!;
+  return {
+    rows: {
+      offsets: Int32Array.from(offsets),
+      mask: Uint8Array.from(parts.flatMap(({ mask }) => Array.from(mask))),
+    },
+    all: (values) => numbers(ranks.gather(values))!,
+    own: (values) => values.slice(first, first + rows.mask.length) as typeof values,
   };
 }
 

@@ -4,30 +4,41 @@
  *   config.yaml      the resolved configuration        metrics.jsonl   a line per iteration
  *   run.json         what the run is, for people       trajectories/   every episode
  *   versions.json    what it ran with                  validation/     those of validations
- *   checkpoints/                                       report.html     at the end
+ *   checkpoints/                                       tokens/         what updates knew of single tokens
+ *   report.html      at the end                        log.jsonl       what it said, and how it ended
+ *   live.jsonl       the episode that is being played
  */
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, realpathSync, rmdirSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { OptionError } from "../../assembly/index.ts";
+import {
+  FolderError,
+  makeFolder,
+  type OwnedFolder,
+  ownedFolder,
+  takeLock,
+  writeText,
+} from "../../folders/index.ts";
 import { runtimeInfo } from "../../torch/index.ts";
-import type { RunOptions } from "../options.ts";
-import { type HeldLock, takeLock } from "./lock.ts";
+import { checkpointFolder, checkpointSteps } from "../checkpoint/folders.ts";
+import type { RunOptions, SettingChange } from "../options.ts";
+
+/** A run's folder that is this process's own until it is released. */
+export interface HeldFolder {
+  readonly owned: OwnedFolder;
+  /** Throws where another process has taken it over. */
+  requireHeld(): void;
+  release(): void;
+}
 
 export interface RunFolder {
   readonly path: string;
+  /** Settings that are not as they were when the run was stopped, and may be so. */
+  readonly changes: readonly SettingChange[];
   readonly metrics: string;
   /** Writes down what the run is; one that begins anew removes what an earlier one left. */
   begin(): void;
+  requireHeld(): void;
   release(): void;
 }
 
@@ -41,74 +52,144 @@ export interface RunDescription {
   readonly identity: Readonly<Record<string, unknown>>;
 }
 
+/** Where the file is torn, the copy of the last checkpoint that has one. */
 export function readRunDescription(folder: string): RunDescription | undefined {
   const file = join(folder, "run.json");
   if (!existsSync(file)) return undefined;
+  const copies = checkpointSteps(folder)
+    .reverse()
+    .map((step) => join(checkpointFolder(folder, step), "run.json"));
+  for (const place of [file, ...copies]) {
+    const found = descriptionIn(place);
+    if (found) return found;
+  }
+  throw new OptionError(
+    `${file}: cannot be read. Remove it to go on with the run as it is configured now; its checkpoints are ` +
+      "whole or say that they are not.",
+  );
+}
+
+function descriptionIn(file: string): RunDescription | undefined {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as RunDescription;
-  } catch (error) {
-    throw new OptionError(
-      `${file}: cannot be read (${(error as Error).message}). Remove it to go on with the run as it is ` +
-        "configured now; its checkpoints are whole or say that they are not.",
-    );
+    const found = JSON.parse(readFileSync(file, "utf8")) as RunDescription | null;
+    return typeof found?.identity === "object" ? found : undefined;
+  } catch {
+    return undefined;
   }
 }
 
+/** What a run makes in its folder. */
+const NAMES = [
+  ...["config.yaml", "run.json", "versions.json", "metrics.jsonl", "mlflow.json", "report.html"],
+  ...["log.jsonl", "live.jsonl"],
+  ...["checkpoints", "policy", "policies", "tensorboard", "tokens", "trajectories", "validation"],
+];
+
+/** What `train` makes there before the run: a run that begins anew keeps it. */
+const PREPARED = ["model", "warm", "warm.training"];
+
 /**
- * Takes the folder for this process. A run of another configuration that lies there is refused. Nothing
- * is written or removed before `begin`: until then the run may turn out to be impossible.
+ * Takes the folder for this process. Another run that lies there is refused, and so is
+ * whatever is no run of ours. Nothing is written or removed before `begin`: until then the run may turn out
+ * to be impossible.
  */
-export function openRunFolder(run: RunOptions, held?: HeldLock): RunFolder {
-  const { folder: path, title, subtitle, start, identity, resume } = run;
-  const isNew = !existsSync(path);
-  const { release } = held ? { release: () => {} } : lockRunFolder(path);
-  let begun = false;
-  const leave = () => {
-    release();
-    if (isNew && !begun) rmSync(path, { recursive: true, force: true });
+export function openRunFolder(run: RunOptions, given?: HeldFolder): RunFolder {
+  const { folder: path, resume } = run;
+  const held = given ?? holdRunFolder(path);
+  const release = () => {
+    if (!given) held.release();
   };
+  const { owned } = held;
+  let changes: readonly SettingChange[] = [];
   try {
-    if (resume !== "new" && hasResults(path)) requireSame(path, identity);
+    if (!owned.isKnown && resume !== "new" && isOlderRun(path))
+      owned.adopt([...NAMES, ...PREPARED]);
+    owned.requireFree(NAMES);
+    if (resume !== "new" && hasResults(path)) changes = allowedChanges(run);
+    if (typeof resume === "object") requireOwnHistory(path, resume.from);
   } catch (error) {
-    leave();
+    release();
     throw error;
   }
-  // Whole or not at all: a run that is killed here must find what it was.
-  const write = (name: string, text: string) => {
-    const draft = join(path, `.${name}-${process.pid}`);
-    writeFileSync(draft, text);
-    renameSync(draft, join(path, name));
-  };
   return {
     path,
+    changes,
     metrics: join(path, "metrics.jsonl"),
     begin: () =>
       writable(path, () => {
-        if (resume === "new") clear(path);
-        begun = true;
-        write("config.yaml", run.record);
-        const description: RunDescription = { title, subtitle, start, identity };
-        write("run.json", `${JSON.stringify(description, null, 1)}\n`);
-        write("versions.json", `${JSON.stringify(versions(), null, 1)}\n`);
+        owned.claim(NAMES);
+        owned.discardPrevious();
+        if (resume === "new") owned.clear(PREPARED);
+        for (const [name, text] of Object.entries(recordOf(run)))
+          writeIfOther(join(path, name), text);
+        writeIfOther(join(path, "versions.json"), `${JSON.stringify(versions(), null, 1)}\n`);
       }),
-    release: leave,
+    requireHeld: held.requireHeld,
+    release,
   };
 }
 
-/** Makes the folder, and makes it this process's own; see lock.ts. */
-export function lockRunFolder(path: string): HeldLock {
+/** What is written down about a run, by file; checkpoints have it, too. */
+export function recordOf({ title, subtitle, start, identity, record }: RunOptions) {
+  const description: RunDescription = { title, subtitle, start, identity };
+  return { "config.yaml": record, "run.json": `${JSON.stringify(description, null, 1)}\n` };
+}
+
+/** Whole or not at all, and not for nothing: a run that is killed here must find what it was. */
+function writeIfOther(file: string, text: string): void {
+  if (existsSync(file) && readFileSync(file, "utf8") === text) return;
+  writeText(file, text);
+}
+
+/** Makes the folder, and makes it this process's own. */
+export function holdRunFolder(path: string): HeldFolder {
   return writable(path, () => {
     const isNew = !existsSync(path);
-    mkdirSync(path, { recursive: true });
+    makeFolder(path);
     const lock = takeLock(path);
-    return {
-      release() {
-        lock.release();
-        // A run that turned out to be impossible leaves nothing.
-        if (isNew && readdirSync(path).length === 0) rmdirSync(path);
-      },
+    const release = () => {
+      lock.release();
+      // A run that turned out to be impossible leaves nothing.
+      if (isNew && readdirSync(path).length === 0) rmdirSync(path);
     };
+    try {
+      const owned = ownedFolder(path, "run");
+      return {
+        owned,
+        requireHeld: lock.requireHeld,
+        release() {
+          owned.leave();
+          release();
+        },
+      };
+    } catch (error) {
+      release();
+      throw error;
+    }
   });
+}
+
+/** Of a version that had no markers. */
+function isOlderRun(path: string): boolean {
+  return (
+    existsSync(join(path, "versions.json")) && readRunDescription(path)?.identity !== undefined
+  );
+}
+
+/**
+ * A checkpoint of another run continues in a folder of its own: what this one has saved would be lost. One of
+ * this run's is its own past, and what came after it is given up.
+ */
+function requireOwnHistory(path: string, checkpoint: string): void {
+  const own = join(path, "checkpoints");
+  // One that is not there is told by whoever opens it.
+  if (!existsSync(join(checkpoint, "state.json")) || !hasResults(path)) return;
+  if (existsSync(own) && realpathSync(own) === realpathSync(dirname(resolve(checkpoint)))) return;
+  throw new FolderError(
+    `${checkpoint} is a checkpoint of another run than the one in ${path}, whose results would be lost. ` +
+      "Choose another folder for it (trainer.default_local_dir), or go on with the run that is there " +
+      "(trainer.resume_mode=auto).",
+  );
 }
 
 function writable<Value>(path: string, write: () => Value): Value {
@@ -133,48 +214,27 @@ function hasResults(path: string): boolean {
   );
 }
 
-function requireSame(path: string, identity: RunOptions["identity"]): void {
-  const before = readRunDescription(path)?.identity;
-  if (before === undefined) return;
-  const differences = differing(before, identity);
-  if (differences.length === 0) return;
+/** So many are told. */
+const TOLD = 8;
+
+/** What changed since the run was stopped; throws where that makes it another run. */
+function allowedChanges(run: RunOptions): readonly SettingChange[] {
+  const { folder } = run;
+  const identity = readRunDescription(folder)?.identity;
+  if (identity === undefined) return [];
+  const file = join(folder, "config.yaml");
+  const record = existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  const changes = run.changesSince({ identity, record });
+  const refused = changes.filter(({ kind }) => kind === "another run");
+  if (refused.length === 0) return changes;
+  const lines = refused
+    .slice(0, TOLD)
+    .map(({ path, before, after, means }) => `  ${path}: ${before} there, ${after} now (${means})`);
   throw new OptionError(
-    `${path} is of a run with another configuration:\n` +
-      differences
-        .slice(0, 8)
-        .map(({ path: name, before: old, after }) => `  ${name}: ${old} there, ${after} now`)
-        .join("\n") +
-      "\nChoose another folder (`folder`, or trainer.experiment_name), or begin anew with " +
-      "trainer.resume_mode=disable.",
+    `${folder} is of a run with another configuration, and its curves and checkpoints would not be what they say:\n` +
+      `${lines.join("\n")}\nChoose another folder (\`folder\`, or trainer.experiment_name) for a run of its own, begin ` +
+      "anew with trainer.resume_mode=disable, or set these back to go on.",
   );
-}
-
-function differing(
-  before: unknown,
-  after: unknown,
-  path: readonly string[] = [],
-): { path: string; before: string; after: string }[] {
-  if (JSON.stringify(before) === JSON.stringify(after)) return [];
-  const isTree = (value: unknown): value is Record<string, unknown> =>
-    typeof value === "object" && value !== null && !Array.isArray(value);
-  if (!isTree(before) || !isTree(after))
-    return [
-      {
-        path: path.join("."),
-        before: JSON.stringify(before) ?? "unset",
-        after: JSON.stringify(after) ?? "unset",
-      },
-    ];
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return keys.flatMap((key) => differing(before[key], after[key], [...path, key]));
-}
-
-/** Begins anew: what an earlier run left is removed, and nothing else. */
-function clear(path: string): void {
-  const ours =
-    /^(checkpoints|policy|policies|tensorboard|metrics\.jsonl|mlflow\.json|report\.html|(trajectories|validation)(-\d+)?)$/;
-  for (const name of readdirSync(path))
-    if (ours.test(name)) rmSync(join(path, name), { recursive: true, force: true });
 }
 
 function versions() {

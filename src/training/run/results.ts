@@ -3,8 +3,9 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadLora, loadModel, saveModel } from "../../models/index.ts";
+import { loadLora, loadModel, modelFolderOf, saveModel } from "../../models/index.ts";
 import {
+  bestStepOf,
   checkpointFolder,
   checkpointSteps,
   openCheckpointState,
@@ -34,16 +35,27 @@ export function runResults(run: string): RunResults | undefined {
   return { state, last: policyAfter(run, last)!, best: bestPolicy(run, state) };
 }
 
+/** After which iterations a policy was saved, and which of them did best in validation. */
+export function savedPolicies(run: string): { iterations: number[]; best: number | undefined } {
+  const iterations = checkpointSteps(run);
+  const last = iterations.at(-1);
+  if (last === undefined) return { iterations, best: undefined };
+  const best = bestStepOf(checkpointFolder(run, last));
+  return { iterations, best: best === undefined || iterations.includes(best) ? best : undefined };
+}
+
 /** The policy of the best validation; undefined where there was none, or its folder is gone. */
 export function bestPolicy(run: string, { best }: Pick<RunState, "best">): RunResults["best"] {
   const policy = best && policyAfter(run, best.step);
   return policy ? { ...policy, successRate: best.successRate } : undefined;
 }
 
-function policyAfter(run: string, iteration: number): PolicyOfRun | undefined {
+/** Undefined: nothing was saved after it. */
+export function policyAfter(run: string, iteration: number): PolicyOfRun | undefined {
   // Nothing that was learned was better than what it began with.
   if (iteration === 0) {
-    const start = readRunDescription(run)?.start;
+    const begun = readRunDescription(run)?.start;
+    const start = begun && modelFolderOf(begun);
     return start && existsSync(join(start, "config.json"))
       ? { iteration, folder: start }
       : undefined;
@@ -58,9 +70,10 @@ function policyAfter(run: string, iteration: number): PolicyOfRun | undefined {
 function merged(run: string, iteration: number, adapter: string): string {
   const folder = join(run, "policies", `step-${String(iteration).padStart(6, "0")}`);
   if (existsSync(join(folder, "config.json"))) return folder;
-  const { base_model_name_or_path: base } = JSON.parse(
+  const { base_model_name_or_path: name, revision } = JSON.parse(
     readFileSync(join(adapter, "adapter_config.json"), "utf8"),
-  ) as { base_model_name_or_path: string };
+  ) as { base_model_name_or_path: string; revision?: string | null };
+  const base = modelFolderOf(revision ? `${name}@${revision}` : name);
   const notes = readdirSync(adapter).filter((name) => !name.startsWith("adapter_"));
   const model = loadLora(loadModel(base), adapter);
   try {

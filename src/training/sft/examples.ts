@@ -4,18 +4,17 @@
  * From episodes of a world's expert (played through the same loop as everything else), stored
  * trajectories, or chats in JSON lines or parquet.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { statSync } from "node:fs";
 import { OptionError } from "../../assembly/index.ts";
 import { type Chat, type ChatMessage, Conversation } from "../../models/index.ts";
-import { readTrajectories, type Trajectory } from "../../rollout/index.ts";
+import { readTrajectories, rowsOf, type Trajectory } from "../../rollout/index.ts";
+import type { TokenRow } from "../workers/tokens.ts";
+import { requireTokensOf } from "./fingerprints.ts";
+import { type KeptEpisodes, keptEpisodes } from "./kept.ts";
+import { hasTrajectories, messagesOf, readRows, requirePlace } from "./rows.ts";
 
-/** One sequence to learn. */
-export interface Example {
-  readonly ids: Int32Array;
-  /** 1: learned. */
-  readonly mask: Uint8Array;
-}
+/** One sequence to learn, and the tokens of it that are learned. */
+export type Example = Pick<TokenRow, "ids" | "mask">;
 
 /**
  * The rows of a trajectory: one, or one per turn. What the agent said is learned, but for replies that
@@ -23,7 +22,7 @@ export interface Example {
  * expert said is learned.
  */
 export function examplesOf(trajectory: Trajectory): Example[] {
-  return rowsOf(trajectory, 0);
+  return learntRows(trajectory, 0);
 }
 
 /**
@@ -31,12 +30,12 @@ export function examplesOf(trajectory: Trajectory): Example[] {
  * world's language first. (Names that come again teach it to copy.)
  */
 export function examplesOfEverything(trajectory: Trajectory): Example[] {
-  return rowsOf(trajectory, 1);
+  return learntRows(trajectory, 1);
 }
 
-function rowsOf({ context, turns }: Trajectory, ofWorld: 0 | 1): Example[] {
-  const rows = context === "conversation" ? [turns] : turns.map((turn) => [turn]);
-  const hasExpert = turns.some(({ reply }) => reply.source === "scripted");
+function learntRows(trajectory: Trajectory, ofWorld: 0 | 1): Example[] {
+  const rows = rowsOf(trajectory);
+  const hasExpert = trajectory.turns.some(({ reply }) => reply.source === "scripted");
   return rows.map((row) => {
     const ids: number[] = [];
     const mask: number[] = [];
@@ -53,6 +52,15 @@ function rowsOf({ context, turns }: Trajectory, ofWorld: 0 | 1): Example[] {
 
 /** A chat: what the assistant says is learned, with the end of its turns. */
 export function exampleOfChat(chat: Chat, messages: readonly ChatMessage[]): Example {
+  const conversation = conversationOf(chat, messages);
+  const mask = new Uint8Array(conversation.ids.length);
+  for (const { kind, start, end } of conversation.segments)
+    if (kind === "reply") mask.fill(1, start, end);
+  return { ids: Int32Array.from(conversation.ids), mask };
+}
+
+/** A chat up to the last message of the assistant. */
+export function conversationOf(chat: Chat, messages: readonly ChatMessage[]): Conversation {
   const first = messages.findIndex(({ role }) => role === "assistant");
   if (first < 1)
     throw new OptionError(
@@ -67,44 +75,41 @@ export function exampleOfChat(chat: Chat, messages: readonly ChatMessage[]): Exa
     conversation.append(messages.slice(i + 1, next));
     i = next;
   }
-  const mask = new Uint8Array(conversation.ids.length);
-  for (const { kind, start, end } of conversation.segments)
-    if (kind === "reply") mask.fill(1, start, end);
-  return { ids: Int32Array.from(conversation.ids), mask };
+  return conversation;
 }
 
-/** Reads a file of trajectories or chats (.jsonl, .jsonl.gz, .parquet), or a store's folder. */
-export async function readExamples(path: string, chat: Chat): Promise<Example[]> {
-  if (!existsSync(path)) throw new OptionError(`${path}: there is no such file or folder`);
-  if (path.endsWith(".parquet")) {
-    const rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
-    return rows.map((row, i) => exampleOfRow(row, chat, `${path}, row ${i + 1}`));
-  }
-  if (path.endsWith(".jsonl") && !firstLine(path).includes('"promptIds"')) {
-    const lines = readFileSync(path, "utf8").split("\n").filter(Boolean);
-    return lines.map((line, i) =>
-      exampleOfRow(parsed(line, `${path}, line ${i + 1}`), chat, `${path}, line ${i + 1}`),
+/**
+ * Reads a file of trajectories or chats (.jsonl, .jsonl.gz, .json, .parquet), or the folder of a store, a
+ * run or a rollout.
+ */
+export async function readExamples(
+  path: string,
+  chat: Chat,
+  keep: KeptEpisodes = "all",
+): Promise<Example[]> {
+  requirePlace(path);
+  const examples = await examplesIn(path, chat, keep);
+  if (examples.length === 0)
+    throw new OptionError(
+      `${path}: there is nothing to learn in it; expected trajectories or chats (.jsonl, .jsonl.gz, .json, ` +
+        ".parquet), or the folder of a run or a rollout",
     );
-  }
-  return [...readTrajectories(path)].flatMap(examplesOf);
+  return examples;
 }
 
-function firstLine(path: string): string {
-  return readFileSync(path, "utf8").split("\n", 1)[0] ?? "";
+async function examplesIn(path: string, chat: Chat, keep: KeptEpisodes): Promise<Example[]> {
+  if (statSync(path).isDirectory() || hasTrajectories(path))
+    return storedExamples(path, chat, keep);
+  return (await readRows(path)).map(({ row, place }) => exampleOfRow(row, chat, place));
 }
 
-function parsed(line: string, place: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch (error) {
-    throw new OptionError(`${place}: is no JSON (${(error as Error).message})`);
-  }
+function storedExamples(path: string, chat: Chat, keep: KeptEpisodes): Example[] {
+  const kept = keptEpisodes([...readTrajectories(path)], keep, path);
+  return kept.flatMap((trajectory) => {
+    requireTokensOf(chat, trajectory, path);
+    return examplesOf(trajectory);
+  });
 }
-
-const ROLES: Readonly<Record<string, ChatMessage["role"]>> = {
-  ...{ human: "user", user: "user", gpt: "assistant", assistant: "assistant" },
-  ...{ system: "system", tool: "tool" },
-};
 
 /** `messages: [{role, content}]`, the documents' `conversations: [{from, value}]`, or a bare list. */
 function exampleOfRow(row: unknown, chat: Chat, place: string): Example {
@@ -114,13 +119,7 @@ function exampleOfRow(row: unknown, chat: Chat, place: string): Example {
     throw new OptionError(
       `${place}: expected "messages" (role, content) or "conversations" (from, value)`,
     );
-  const messages = list.map((message: Record<string, unknown>) => {
-    const role = ROLES[String(message.role ?? message.from)];
-    const content = message.content ?? message.value;
-    if (role === undefined || typeof content !== "string")
-      throw new OptionError(`${place}: a message has no known role, or no text`);
-    return { role, content };
-  });
+  const messages = messagesOf(list, place);
   try {
     return exampleOfChat(chat, messages);
   } catch (error) {

@@ -4,8 +4,16 @@
  */
 import { type ReplyFormat, replyFormat } from "../../agents/index.ts";
 import { agentOf, OptionError, type PlayOptions, type RunWorld } from "../../assembly/index.ts";
-import { type Expert, seededRandom, type Task } from "../../environments/index.ts";
-import type { Chat } from "../../models/index.ts";
+import {
+  type AgentProgram,
+  boundedEnvironment,
+  type DistantExpert,
+  expertsOf,
+  seededRandom,
+  type Task,
+} from "../../environments/index.ts";
+import { programExpertPolicy } from "../../gateway/index.ts";
+import { byteChat, type Chat } from "../../models/index.ts";
 import {
   collect,
   correctedPolicy,
@@ -13,6 +21,7 @@ import {
   isTrainable,
   minimalWords,
   type Policy,
+  rowsOf,
   scriptedPolicy,
   type Trajectory,
 } from "../../rollout/index.ts";
@@ -45,7 +54,8 @@ const AT_ONCE = 64;
 /** The episodes that the expert won; beside a model, all: what the expert said is right in any case. */
 export async function expertEpisodes(options: ExpertOptions): Promise<Trajectory[]> {
   const { play, world, chat, tasks, seed } = options;
-  const { expert } = world.world;
+  if (world.world.program?.expert) return programEpisodes(world.world.program.expert, options);
+  const expert = expertsOf(world.world);
   if (!expert)
     throw new OptionError(
       `${world.about.name} has no scripted expert (\`expert\` of the world); give episodes of your own ` +
@@ -95,6 +105,38 @@ export async function expertEpisodes(options: ExpertOptions): Promise<Trajectory
   return options.student ? all.filter(isTrainable) : all.filter(({ won }) => won);
 }
 
+/** Programs that an expert answers, at once. */
+const PROGRAMS = 16;
+
+/** Of a world whose episodes are programs: those that ended well with the expert's answers. */
+async function programEpisodes(
+  expert: NonNullable<AgentProgram["expert"]>,
+  options: Pick<ExpertOptions, "world" | "chat" | "tasks" | "seed" | "contextLength"> &
+    Partial<Pick<ExpertOptions, "play" | "onEpisode" | "signal">>,
+): Promise<Trajectory[]> {
+  const { world, chat, tasks, seed, contextLength } = options;
+  const policy = programExpertPolicy(expert, chat, contextLength);
+  try {
+    const { all, account } = await collect({
+      ...{ world: world.world, about: world.about, agent: agentOf({}), policy, tasks, seed },
+      limits: { ...options.play?.limits, turns: world.turns },
+      concurrency: PROGRAMS,
+      retries: 0,
+      ...(options.onEpisode && { onEpisode: options.onEpisode }),
+      signal: options.signal,
+    });
+    const won = all.filter((episode) => episode.won);
+    if (won.length === 0 && !options.signal?.aborted)
+      throw new OptionError(
+        `the expert of ${world.about.name} won none of ${all.length} episodes` +
+          (account.errors[0] === undefined ? "" : ` (${account.errors[0]})`),
+      );
+    return won;
+  } finally {
+    await policy.close();
+  }
+}
+
 /**
  * The words of a world, for a tokenizer to learn from: what its expert sees and says. In a world without an
  * expert, what is seen by somebody who does anything that is admissible.
@@ -106,14 +148,16 @@ export async function worldTexts(
   format: ReplyFormat = replyFormat("action"),
 ): Promise<string[]> {
   const texts: string[] = [];
+  if (world.program) return programTexts(world.program, { world, turns, tasks, seed });
   const words = minimalWords(format);
-  const environment = world.environment();
+  const environment = boundedEnvironment(world.name, world.environment());
+  const experts = expertsOf(world);
   for (const [i, task] of tasks.entries()) {
-    const actor = world.expert?.(seed + i) ?? atRandom(world.name, seed + i);
+    const actor = experts?.(seed + i) ?? atRandom(world.name, seed + i);
     let observation = await environment.reset(task);
     texts.push(observation.text);
     for (let turn = 0; turn < turns; turn++) {
-      const action = actor.act(observation);
+      const action = await actor.act(observation);
       const result = await environment.step(action);
       texts.push(format.write(action, words(observation, action, turn, actor.thought?.())));
       texts.push(result.observation.text);
@@ -125,8 +169,44 @@ export async function worldTexts(
   return texts;
 }
 
+/** What programs and their expert say to each other. */
+async function programTexts(
+  { expert }: AgentProgram,
+  {
+    world,
+    turns,
+    tasks,
+    seed,
+  }: Pick<RunWorld, "world" | "turns"> & Pick<ExpertOptions, "tasks" | "seed">,
+): Promise<string[]> {
+  if (!expert)
+    throw new OptionError(
+      `a tokenizer cannot be learned from ${world.name}: nobody answers its programs (\`expert\` of ` +
+        "agentProgram); give it one, or use a model with a tokenizer",
+    );
+  const about = { name: world.name, summary: "" };
+  const played = await programEpisodes(expert, {
+    ...{ tasks, seed, chat: byteChat(), contextLength: LONGEST },
+    world: { world, turns, about } as RunWorld,
+  });
+  const chat = byteChat();
+  return played.flatMap((episode) =>
+    rowsOf(episode).map((row) =>
+      chat.tokenizer.decode(
+        row.flatMap(({ promptIds, reply }) => [...promptIds, ...reply.ids]),
+        {
+          skipSpecialTokens: true,
+        },
+      ),
+    ),
+  );
+}
+
+/** Bytes of a program's episode at most. */
+const LONGEST = 1_000_000;
+
 /** Does anything that is admissible. */
-function atRandom(world: string, seed: number): Expert {
+function atRandom(world: string, seed: number): DistantExpert {
   const random = seededRandom("world texts", seed);
   return {
     act({ admissible }) {

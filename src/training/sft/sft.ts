@@ -17,7 +17,11 @@ import {
   schedule,
   tidy,
 } from "../../torch/index.ts";
-import { allRows, packRows, passesOf, type TokenRows } from "../workers/tokens.ts";
+import type { WorkCheckpoints, WorkStart } from "../checkpoint/work.ts";
+import { ownShare } from "../ranks/deal.ts";
+import { oneRank, type Ranks } from "../ranks/ranks.ts";
+import { passTokens } from "../workers/pass-tokens.ts";
+import { allRows, joinedRows, packRows, passesOf } from "../workers/tokens.ts";
 import type { Example } from "./examples.ts";
 
 export interface SftOptions {
@@ -38,7 +42,22 @@ export interface SftOptions {
   readonly validation?: readonly Example[];
   readonly onUpdate?: (progress: SftProgress) => void;
   readonly onEpoch?: (epoch: number, validationLoss: number | undefined) => Promise<void> | void;
+  /** Aborted: it stops after the update, and saves. */
   readonly signal?: AbortSignal | undefined;
+  /** The processes that learn together: each computes its share of every batch. Default: this one alone. */
+  readonly ranks?: Ranks | undefined;
+  /** Where it goes on; the model has the weights of that place already. */
+  readonly resume?: WorkStart<SftPosition> | undefined;
+  readonly checkpoints?: WorkCheckpoints<SftPosition> | undefined;
+}
+
+/** How far it has come. */
+export interface SftPosition {
+  readonly update: number;
+  /** Learned tokens so far. */
+  readonly tokens: number;
+  /** Of the epoch's updates so far. */
+  readonly epochLoss: number;
 }
 
 export interface SftProgress {
@@ -57,9 +76,11 @@ export interface SftResult {
   /** Of the last epoch's updates. */
   readonly loss: number;
   readonly validationLoss: number | undefined;
+  /** It was stopped before its end, and has saved. */
+  readonly isStopped: boolean;
 }
 
-const TOKENS_PER_PASS = 8192;
+const START: SftPosition = { update: 0, tokens: 0, epochLoss: 0 };
 
 export async function fineTune(
   model: Model,
@@ -90,24 +111,34 @@ export async function fineTune(
     totalSteps: Math.max(updates, 2) + 1,
     endFactor: options.endFactor ?? 0.1,
   });
-  let update = 0;
-  let tokens = 0;
-  let epochLoss = 0;
+  const { signal, checkpoints, ranks = oneRank() } = options;
+  let { update, tokens, epochLoss } = options.resume?.position ?? START;
   let validationLoss: number | undefined;
+  let saved = performance.now();
+  const save = () => {
+    checkpoints?.save({ update, tokens, epochLoss }, optimizer);
+    saved = performance.now();
+  };
+  // An interrupt of one is one of all, after the same update.
+  let isStopped = ranks.any(signal?.aborted ?? false);
   try {
-    for (let epoch = 0; epoch < options.epochs && !options.signal?.aborted; epoch++) {
+    options.resume?.loadOptimizer(optimizer);
+    for (let epoch = Math.floor(update / perEpoch); epoch < options.epochs; epoch++) {
       const order = seededRandom("sft", options.seed, epoch).shuffled(usable);
-      epochLoss = 0;
+      const done = update - epoch * perEpoch;
+      if (done === 0) epochLoss = 0;
       for (
-        let first = 0;
-        first < order.length && !options.signal?.aborted;
+        let first = done * options.batchSize;
+        first < order.length && !isStopped;
         first += options.batchSize
       ) {
         const batch = order.slice(first, first + options.batchSize);
         const lr = options.lr * factor(update + 1);
         for (const group of optimizer.groups) group.lr = lr;
         const learned = batch.reduce((sum, { mask }) => sum + mask.reduce((a, b) => a + b, 0), 0);
-        const loss = lossOf(model, batch, learned, options, true);
+        const own = lossOf(model, ownShare(batch, ranks), learned, options, true);
+        const [loss = 0] = ranks.sum([own]);
+        ranks.sumGradients(model.trainable);
         const norm = gradientNorm(model.trainable);
         if (!Number.isFinite(loss) || !Number.isFinite(norm))
           throw new Error(
@@ -119,26 +150,34 @@ export async function fineTune(
         tokens += learned;
         epochLoss += loss / perEpoch;
         options.onUpdate?.({ update, updates, loss, gradientNorm: norm, lr, tokens });
+        if (checkpoints && performance.now() - saved >= checkpoints.minutes * 60_000) save();
         await new Promise((resolve) => setImmediate(resolve));
+        isStopped = ranks.any(signal?.aborted ?? false);
       }
+      if (isStopped) break;
       validationLoss = options.validation && meanLoss(model, options.validation, options);
       await options.onEpoch?.(epoch + 1, validationLoss);
     }
+    if (isStopped && update > 0) save();
+    // It was stopped after its last update.
+    else validationLoss ??= options.validation && meanLoss(model, options.validation, options);
   } finally {
     optimizer.clearGradients();
     optimizer.dispose();
   }
-  return { updates: update, tokens, loss: epochLoss, validationLoss };
+  return { updates: update, tokens, loss: epochLoss, validationLoss, isStopped };
 }
 
 /** The mean loss per learned token. */
 export function meanLoss(
   model: Model,
   examples: readonly Example[],
-  options: Pick<SftOptions, "tokensPerPass"> = {},
+  { ranks = oneRank(), ...options }: Pick<SftOptions, "tokensPerPass" | "ranks"> = {},
 ): number {
   const learned = examples.reduce((sum, { mask }) => sum + mask.reduce((a, b) => a + b, 0), 0);
-  return learned === 0 ? 0 : noGrad(() => lossOf(model, examples, learned, options, false));
+  if (learned === 0) return 0;
+  const own = noGrad(() => lossOf(model, ownShare(examples, ranks), learned, options, false));
+  return ranks.sum([own])[0]!;
 }
 
 /** The loss of some examples; with `learn`, their gradients are added up. */
@@ -149,12 +188,13 @@ function lossOf(
   options: Pick<SftOptions, "tokensPerPass" | "checkpointing">,
   learn: boolean,
 ): number {
-  const rows = joined(examples);
-  const budget = options.tokensPerPass ?? TOKENS_PER_PASS;
+  const rows = joinedRows(examples);
+  const { tokensPerPass = passTokens(model.config, options.checkpointing ?? false) } = options;
+  const size = { tokensPerPass, sharePrefixes: true };
   let total = 0;
-  for (const pass of passesOf(rows, allRows(rows), budget))
+  for (const pass of passesOf(rows, allRows(rows), model, size))
     total += tidy(() => {
-      const { packed, before, targets } = packRows(rows, pass, model.device);
+      const { packed, before, targets } = packRows(rows, pass, model, size);
       const { logprobs } = tokenOutputs(model, packed, before, targets, {
         entropy: false,
         layersPerSegment: options.checkpointing ? 1 : 0,
@@ -164,18 +204,4 @@ function lossOf(
       return loss.item();
     });
   return total;
-}
-
-/** Examples behind each other, as a pass packs them. */
-function joined(examples: readonly Example[]): TokenRows {
-  const offsets = new Int32Array(examples.length + 1);
-  for (const [i, { ids }] of examples.entries()) offsets[i + 1] = offsets[i]! + ids.length;
-  const tokens = offsets[examples.length]!;
-  const ids = new Int32Array(tokens);
-  const mask = new Uint8Array(tokens);
-  for (const [i, example] of examples.entries()) {
-    ids.set(example.ids, offsets[i]);
-    mask.set(example.mask, offsets[i]);
-  }
-  return { rows: { offsets, mask }, ids };
 }

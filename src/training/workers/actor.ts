@@ -11,13 +11,16 @@ import {
   klLoss,
   type Metrics,
   sumOfSquaredProbabilities,
+  tokenWeights,
 } from "../../algorithms/index.ts";
 import { hiddenStates, type Model, type TokenOutputs, tokenOutputs } from "../../models/index.ts";
 import { type Batch, checkLogprobs, type LogprobCheck } from "../../rollout/index.ts";
-import { deriveSeed, Generator } from "../../torch/index.ts";
+import { cat, deriveSeed, Generator, type Tensor, tidy } from "../../torch/index.ts";
 import type { ActorOptions, PassOptions, TrainingOptions } from "../options.ts";
 import type { TrainedModel, UpdateOptions, UpdateResult } from "./optimize.ts";
+import { passTokens } from "./pass-tokens.ts";
 import { inPrecision, type PassSettings } from "./passes.ts";
+import { atOnce, type Steps } from "./steps.ts";
 import { overTrainedTokens, type PackedRows, packRows, scatterInto, valuesAt } from "./tokens.ts";
 
 /** Log-probabilities of the trained tokens [tokens] of all rows or of some, 0 elsewhere. */
@@ -29,22 +32,30 @@ export function batchLogprobs(
 ): Float64Array {
   return overTrainedTokens(
     batch,
-    model.device,
-    settings.tokensPerPass,
+    model,
+    settings,
     (rows) => outputsOf(model, rows, settings, { entropy: false }).logprobs,
     members,
   );
 }
 
+/** That one part makes on a device: 64 MB of float32. */
+const MOST_LOGITS = 2 ** 24;
+
 /** Σ π² over the vocabulary at the trained tokens [tokens], for the optimal token baseline. */
 export function batchSquaredProbabilities(
   model: Model,
   batch: Batch,
-  { temperature, tokensPerPass }: PassSettings,
+  settings: PassSettings,
 ): Float64Array {
-  return overTrainedTokens(batch, model.device, tokensPerPass, (rows) => {
+  return overTrainedTokens(batch, model, settings, (rows) => {
     const hidden = hiddenStates(model, rows.packed).indexSelect(0, rows.before);
-    return sumOfSquaredProbabilities(hidden.linear(model.output).div(temperature));
+    const squares = (states: Tensor) =>
+      tidy(() => sumOfSquaredProbabilities(states.linear(model.output).div(settings.temperature)));
+    if (model.device === "cpu") return squares(hidden);
+    // A device has less memory than the whole vocabulary would take at every token.
+    const most = Math.max(1, Math.floor(MOST_LOGITS / model.config.vocabularySize));
+    return cat(hidden.split(most).map(squares));
   });
 }
 
@@ -61,7 +72,11 @@ function outputsOf(
   options: OutputOptions,
 ): TokenOutputs {
   return inPrecision(precision, model.device, () =>
-    tokenOutputs(model, rows.packed, rows.before, rows.targets, { ...options, temperature }),
+    tokenOutputs(model, rows.packed, rows.before, rows.targets, {
+      ...options,
+      temperature,
+      allowed: rows.allowed,
+    }),
   );
 }
 
@@ -77,6 +92,30 @@ export interface ActorInputs {
   readonly importanceWeights?: Float64Array | undefined;
   /** As recorded while sampling; an only update compares them with what it computes. */
   readonly recordedLogprobs?: Float64Array | undefined;
+  /** Who wants to see what the passes compute of single tokens. */
+  readonly watch?: TokenWatch | undefined;
+}
+
+export interface TokenWatch {
+  /** Whether a pass over these rows is of interest: else nothing is fetched. */
+  wants(rows: readonly number[]): boolean;
+  see(tokens: ComputedTokens): void;
+}
+
+/** What one pass of an update computed, each [trained]. */
+export interface ComputedTokens {
+  /** Their places in the batch. */
+  readonly places: Int32Array;
+  /** The number of the mini-batch in the iteration, from 0. */
+  readonly miniBatch: number;
+  readonly logprobs: ArrayLike<number>;
+  readonly oldLogprobs: ArrayLike<number>;
+  readonly entropies: ArrayLike<number>;
+  /** Importance weights included; Σ weights · losses over the mini-batch is its policy loss. */
+  readonly losses: ArrayLike<number>;
+  readonly weights: ArrayLike<number>;
+  /** 1: the ratio was clipped. Undefined: the loss does not clip. */
+  readonly clipped: ArrayLike<number> | undefined;
 }
 
 export interface ActorUpdate extends UpdateResult {
@@ -86,6 +125,8 @@ export interface ActorUpdate extends UpdateResult {
   readonly moved: number | undefined;
   /** The policy's mean entropy per token. */
   readonly entropy: number | undefined;
+  /** Rows of this process that were not computed, because nothing is to be learned from them. */
+  readonly idleRows: number;
   /** Before clipping, mean over the updates. */
   readonly gradientNorm: number | undefined;
 }
@@ -94,6 +135,7 @@ export interface ActorUpdate extends UpdateResult {
 const PPO_KL = "actor/ppo_kl";
 const ENTROPY = "actor/entropy";
 const GRADIENT_NORM = "actor/grad_norm";
+const CLIPPED = "actor/pg_clipfrac";
 
 export interface ActorSettings {
   readonly actor: ActorOptions;
@@ -112,13 +154,18 @@ export function actorSettings({ actor, passes, model }: TrainingOptions): ActorS
   };
 }
 
-export function updateActor(
+export function updateActor(...given: Parameters<typeof actorSteps>): ActorUpdate {
+  return atOnce(actorSteps(...given));
+}
+
+/** An update in steps, a pass each. */
+export function* actorSteps(
   actor: TrainedModel,
   batch: Batch,
   inputs: ActorInputs,
   settings: ActorSettings,
   options: UpdateOptions,
-): ActorUpdate {
+): Steps<ActorUpdate> {
   const { actor: own, passes } = settings;
   const stream = (name: string, device?: Model["device"]) =>
     new Generator(deriveSeed(options.seed, name, options.iteration), device);
@@ -130,35 +177,66 @@ export function updateActor(
   const compares = inputs.oldLogprobs === undefined && !dropout;
   const recomputed = new Float64Array(compares ? batch.ids.length : 0);
 
-  const result = actor.update(batch, options, (pass, counts) => {
-    const rows = packRows(batch, pass, actor.model.device);
+  // Every sequence drops out by itself.
+  const sharePrefixes = options.sharePrefixes && !dropout;
+  const idle = computesAll(own) ? undefined : rowsWithoutSignal(batch, inputs.advantages);
+  const { tokensPerPass = passTokens(actor.model.config, settings.gradientCheckpointing) } =
+    options;
+  const update = { ...options, tokensPerPass, sharePrefixes, idle };
+  const isComputed = new Uint8Array(recomputed.length);
+  const result = yield* actor.update(batch, update, (pass, counts, computed, miniBatch) => {
+    const rows = packRows(batch, pass, actor.model, { sharePrefixes });
     const { logprobs, entropies } = outputsOf(actor.model, rows, passes, {
       entropy: true,
       layersPerSegment,
       dropout,
     });
-    if (compares) scatterInto(recomputed, rows, logprobs.detach().toNumbers());
+    if (compares) {
+      scatterInto(recomputed, rows, logprobs.detach().toNumbers());
+      for (const place of rows.places) isComputed[place] = 1;
+    }
     const at = (values: Float64Array | undefined) => values && valuesAt(values, rows);
     const aggregation = {
       rows: rows.rows,
       counts,
+      computed,
       aggregation: own.aggregation,
       horizon: own.horizon,
     };
+    const { kind } = own.loss;
+    const oldLogprobs = at(inputs.oldLogprobs) ?? logprobs.detach();
+    const watch = inputs.watch?.wants(pass) ? inputs.watch : undefined;
     const policy = computePolicyLoss(
       own.loss.name,
-      own.loss.kind,
+      kind,
       {
         ...aggregation,
         logprobs,
-        oldLogprobs: at(inputs.oldLogprobs) ?? logprobs.detach(),
+        oldLogprobs,
         advantages: valuesAt(inputs.advantages, rows),
         importanceWeights: at(inputs.importanceWeights),
+        onTokens:
+          watch &&
+          ((losses, values) =>
+            watch.see({
+              places: rows.places,
+              miniBatch,
+              logprobs: numbersOf(logprobs),
+              oldLogprobs: numbersOf(oldLogprobs),
+              entropies: numbersOf(entropies!),
+              losses: numbersOf(losses),
+              weights: tokenWeights({
+                ...aggregation,
+                aggregation: kind.aggregation ?? own.aggregation,
+              }),
+              clipped: values[CLIPPED] && numbersOf(values[CLIPPED]),
+            })),
       },
       { ...own.lossOptions, generator: chosen },
     );
     const metrics: Metrics = { ...policy.metrics };
-    const entropy = entropyBonus({ ...aggregation, entropy: entropies! });
+    // Where it is part of the loss, all rows are computed.
+    const entropy = entropyBonus({ ...aggregation, counts: computed, entropy: entropies! });
     Object.assign(metrics, entropy.metrics);
     const reference = own.kl && at(inputs.referenceLogprobs);
     const kl =
@@ -176,9 +254,36 @@ export function updateActor(
   chosen.dispose();
   const check =
     compares && result.skipped.length === 0 && inputs.recordedLogprobs
-      ? checkLogprobs(batch, recomputed, passes.logprobTolerance, inputs.recordedLogprobs)
+      ? checkLogprobs(
+          { ...batch, rows: { ...batch.rows, mask: isComputed } },
+          recomputed,
+          passes.logprobTolerance,
+          inputs.recordedLogprobs,
+        )
       : undefined;
+  result.metrics["actor/idle_rows"] = (idle?.size ?? 0) / Math.max(1, batch.trajectoryOf.length);
   if (own.kl) result.metrics["actor/kl_coef"] = own.kl.coefficient;
   const { [PPO_KL]: moved, [ENTROPY]: entropy, [GRADIENT_NORM]: gradientNorm } = result.metrics;
-  return { ...result, check, moved, entropy, gradientNorm };
+  return { ...result, check, moved, entropy, gradientNorm, idleRows: idle?.size ?? 0 };
+}
+
+function numbersOf(values: Tensor | Float64Array): ArrayLike<number> {
+  return values instanceof Float64Array ? values : values.detach().to("float64").toNumbers();
+}
+
+/** Whether rows have a gradient whose advantages are all 0. */
+export function computesAll({ entropy, kl, loss }: ActorOptions): boolean {
+  return entropy !== 0 || kl !== undefined || !loss.kind.needsSignal;
+}
+
+/** Of groups whose members all did equally well, mostly. */
+export function rowsWithoutSignal({ rows }: Batch, advantages: Float64Array): ReadonlySet<number> {
+  const { offsets, mask } = rows;
+  const idle = new Set<number>();
+  for (let row = 0; row < offsets.length - 1; row++) {
+    let token = offsets[row]!;
+    while (token < offsets[row + 1]! && (mask[token] === 0 || advantages[token] === 0)) token++;
+    if (token === offsets[row + 1]!) idle.add(row);
+  }
+  return idle;
 }

@@ -13,7 +13,9 @@ import type { Batch } from "../../rollout/index.ts";
 import type { Tensor } from "../../torch/index.ts";
 import type { CriticOptions } from "../options.ts";
 import type { TrainedModel, UpdateOptions, UpdateResult } from "./optimize.ts";
+import { passTokens } from "./pass-tokens.ts";
 import { inPrecision, type PassSettings, type Precision } from "./passes.ts";
+import { atOnce } from "./steps.ts";
 import { overTrainedTokens, type PackedRows, packRows, valuesAt } from "./tokens.ts";
 
 /** Values of the trained tokens [tokens], 0 elsewhere. */
@@ -22,7 +24,7 @@ export function batchValues(
   batch: Batch,
   settings: Omit<PassSettings, "temperature">,
 ): Float64Array {
-  return overTrainedTokens(batch, model.device, settings.tokensPerPass, (rows) =>
+  return overTrainedTokens(batch, model, settings, (rows) =>
     valuesOf(model, rows, settings.autocast, 0),
   );
 }
@@ -54,8 +56,10 @@ export function updateCritic(
 ): UpdateResult {
   const { aggregation, horizon, clipRange } = settings;
   const layersPerSegment = settings.gradientCheckpointing ? 1 : 0;
-  return critic.update(batch, options, (pass, counts) => {
-    const rows = packRows(batch, pass, critic.model.device);
+  const { tokensPerPass = passTokens(critic.model.config, settings.gradientCheckpointing) } =
+    options;
+  const steps = critic.update(batch, { ...options, tokensPerPass }, (pass, counts) => {
+    const rows = packRows(batch, pass, critic.model, options);
     return valueLoss(
       {
         rows: rows.rows,
@@ -69,4 +73,5 @@ export function updateCritic(
       { clipRange },
     );
   });
+  return atOnce(steps);
 }

@@ -11,26 +11,30 @@ import {
   NonFiniteError,
   reduceMetrics,
 } from "../../algorithms/index.ts";
-import { seededRandom } from "../../environments/index.ts";
 import type { Model } from "../../models/index.ts";
 import type { Batch } from "../../rollout/index.ts";
 import {
   adamw,
   backward,
   clipFactor,
-  gradientNorm,
   type OptimizerState,
   type Schedule,
   schedule,
   type Tensor,
   tidy,
 } from "../../torch/index.ts";
-import type { BatchingOptions, OptimizerOptions, TrainingOptions } from "../options.ts";
+import type { BatchingOptions, OptimizerOptions, PassSize, TrainingOptions } from "../options.ts";
+import type { DealtRows } from "../ranks/deal.ts";
 import type { Ranks } from "../ranks/ranks.ts";
+import { gradientExchange } from "../sharding/exchange.ts";
+import type { ShardGroups } from "../sharding/groups.ts";
+import { stateBytes } from "../sharding/state-bytes.ts";
 import { createLossScale, type LossScale } from "./loss-scale.ts";
+import { miniBatches } from "./mini-batches.ts";
 import type { Allocate } from "./offload.ts";
-import type { Precision } from "./passes.ts";
-import { allRows, passesOf, trainedTokensOf } from "./tokens.ts";
+import { type Precision, passSteps } from "./passes.ts";
+import type { Steps } from "./steps.ts";
+import { passesOf, trainedTokensOf } from "./tokens.ts";
 
 /** An update that was not made, and why. */
 export interface SkippedUpdate {
@@ -47,8 +51,12 @@ export interface UpdateOptions extends BatchingOptions {
   readonly seed: number;
   /** "actor" or "critic": for metrics and shuffling. */
   readonly name: string;
-  /** Rows to learn from, where it is not each of them once. */
+  /** This process's rows among those of all. Default: there are no others. */
+  readonly dealt?: Pick<DealtRows, "count" | "own"> | undefined;
+  /** Rows of all processes to learn from, where it is not each of them once. */
   readonly rows?: readonly number[] | undefined;
+  /** Rows whose gradient is known to be 0: they count, and are not computed. */
+  readonly idle?: ReadonlySet<number> | undefined;
 }
 
 /** How an iteration's batch is cut into updates of one of the two. */
@@ -60,15 +68,13 @@ export function updateOptions(
   return { ...(name === "actor" ? actor : critic).batching, iteration, seed, name };
 }
 
-/** How many updates an epoch over so many rows (of all ranks) has. */
-export function updatesPerEpoch(rows: number, { miniBatchRows }: BatchingOptions): number {
-  return Math.max(1, Math.round(rows / miniBatchRows));
-}
-
-/** One forward pass over some rows, and its loss. */
+/** One forward pass over some rows, and its loss: of all rows of the mini-batch, of those that are computed. */
 export type LossOfPass = (
   pass: readonly number[],
   counts: Counts,
+  computed: Counts,
+  /** The number of the mini-batch in the iteration, from 0. */
+  miniBatch: number,
 ) => { loss: Tensor; metrics: Metrics };
 
 export interface UpdateResult {
@@ -81,7 +87,7 @@ export interface TrainedModel {
   readonly model: Model;
   /** How many updates were made. */
   readonly updates: number;
-  update(batch: Batch, options: UpdateOptions, loss: LossOfPass): UpdateResult;
+  update(batch: Batch, options: UpdateOptions & PassSize, loss: LossOfPass): Steps<UpdateResult>;
   state(): OptimizerState;
   load(state: OptimizerState): void;
   readonly lossScale: LossScale;
@@ -96,7 +102,10 @@ export function createTrainedModel(
   ranks: Ranks,
   /** Where the optimiser's moments go. Default: memory. */
   allocate?: Allocate,
+  /** Where the weights are in shards. */
+  groups?: ShardGroups,
 ): TrainedModel {
+  const exchange = gradientExchange(model, ranks, groups);
   const optimizer = adamw(
     model.trainable,
     {
@@ -112,19 +121,42 @@ export function createTrainedModel(
   const lossScale = createLossScale(precision === "float16");
   let updates = 0;
 
-  function update(batch: Batch, options: UpdateOptions, loss: LossOfPass): UpdateResult {
+  function* update(
+    batch: Batch,
+    options: UpdateOptions & PassSize,
+    loss: LossOfPass,
+  ): Steps<UpdateResult> {
+    const release = model.fetch?.({ changes: true });
+    try {
+      return yield* updated(batch, options, loss);
+    } finally {
+      release?.();
+    }
+  }
+
+  function* updated(
+    batch: Batch,
+    options: UpdateOptions & PassSize,
+    loss: LossOfPass,
+  ): Steps<UpdateResult> {
     const { name } = options;
     const all: Metrics[] = [];
     const skipped: SkippedUpdate[] = [];
     let made = 0;
-    for (const { members, share } of miniBatches(batch, options, ranks)) {
-      const counts = addCounts(ranks.gather(countsOf(trainedTokensOf(batch, members).rows)));
+    let number = -1;
+    for (const { members, share } of miniBatches(batch, options)) {
+      number++;
+      const counts = countsOfAll(batch, members);
       if (counts.tokens === 0) continue;
+      const working = workingRows(batch, members, options, ranks);
+      const computed = options.idle ? countsOfAll(batch, working) : counts;
       const lr = settings.lr * factor(options.iteration - 1 + share);
       for (const group of optimizer.groups) group.lr = lr;
-      const { problem, metrics: own } = gradients(batch, members, options, counts, loss);
-      ranks.sumGradients(model.trainable);
-      const norm = gradientNorm(model.trainable) / lossScale.value;
+      const { problem, metrics: own } = yield* gradients(batch, working, options, (pass) =>
+        loss(pass, counts, computed, number),
+      );
+      exchange.sum();
+      const norm = exchange.norm() / lossScale.value;
       // All processes see the same norm, and so decide the same; a problem of one is told to all.
       const problems = ranks.gather(problem).filter((one) => one !== undefined);
       const passed = ranks.addMetrics(own);
@@ -152,22 +184,29 @@ export function createTrainedModel(
       ...reduceMetrics(all),
       [`${name}/updates`]: made,
       [`${name}/skipped_updates`]: skipped.length,
+      ...(groups && { [`${name}/state_bytes_per_rank`]: stateBytes({ model, state }).total }),
       ...(precision === "float16" && { [`${name}/loss_scale`]: lossScale.value }),
     };
     return { metrics, updates: made, skipped };
   }
 
+  /** Of some rows of this process and the same of all others. */
+  function countsOfAll(batch: Batch, members: readonly number[]): Counts {
+    return addCounts(ranks.gather(countsOf(trainedTokensOf(batch, members).rows)));
+  }
+
   /** The gradients of a mini-batch, their metrics; what went wrong, if something did. */
-  function gradients(
+  function* gradients(
     batch: Batch,
     members: readonly number[],
-    { tokensPerPass }: UpdateOptions,
-    counts: Counts,
-    loss: LossOfPass,
-  ): { problem: SkippedUpdate | undefined; metrics: Metrics } {
+    options: PassSize,
+    loss: (pass: readonly number[]) => ReturnType<LossOfPass>,
+  ): Steps<{ problem: SkippedUpdate | undefined; metrics: Metrics }> {
     const parts: Metrics[] = [];
     let problem: SkippedUpdate | undefined;
-    for (const pass of passesOf(batch, members, tokensPerPass)) {
+    yield* passSteps(model, true, passesOf(batch, members, model, options), (pass) => {
+      // Without more to do, or after a problem, the others are only kept company.
+      if (!pass) return;
       problem ??= tidy(() => {
         const bad = (reason: string, rows: readonly number[]): SkippedUpdate => ({
           reason,
@@ -175,7 +214,7 @@ export function createTrainedModel(
           isOverflow: false,
         });
         try {
-          const { loss: value, metrics } = loss(pass, counts);
+          const { loss: value, metrics } = loss(pass);
           const number = value.item();
           if (!Number.isFinite(number)) return bad(`the loss is ${number}`, pass);
           backward(lossScale.value === 1 ? value : value.mul(lossScale.value));
@@ -186,10 +225,11 @@ export function createTrainedModel(
           return bad(error.message, [pass[error.row]!]);
         }
       });
-    }
+    });
     return { problem, metrics: addMetrics(parts) };
   }
 
+  const state = () => ({ ...optimizer.state() });
   return {
     model,
     get updates() {
@@ -197,13 +237,41 @@ export function createTrainedModel(
     },
     update,
     lossScale,
-    state: () => ({ ...optimizer.state() }),
+    state,
     load(state) {
       optimizer.load(state);
       updates = state.step;
     },
     dispose: () => optimizer.dispose(),
   };
+}
+
+/**
+ * Those that are computed. At least one of all processes, the shortest: an update without a gradient is made all the
+ * same, as moments and decay move the weights.
+ */
+function workingRows(
+  { rows: { offsets, mask } }: Batch,
+  members: readonly number[],
+  { idle, dealt }: Pick<UpdateOptions, "idle" | "dealt">,
+  ranks: Ranks,
+): readonly number[] {
+  if (!idle) return members;
+  const working = members.filter((row) => !idle.has(row));
+  const trained = members
+    .filter((row) => mask.subarray(offsets[row]!, offsets[row + 1]!).includes(1))
+    .map((row) => ({
+      length: offsets[row + 1]! - offsets[row]!,
+      number: dealt?.own[row] ?? row,
+      row,
+    }));
+  const byLength = (a: (typeof trained)[number], b: (typeof trained)[number]) =>
+    a.length - b.length || a.number - b.number;
+  const [shortest] = trained.sort(byLength);
+  const all = ranks.gather({ working: working.length, shortest });
+  if (all.some((one) => one.working > 0)) return working;
+  const [chosen] = all.flatMap((one) => one.shortest ?? []).sort(byLength);
+  return shortest !== undefined && chosen?.number === shortest.number ? [shortest.row] : [];
 }
 
 /**
@@ -218,37 +286,6 @@ function scheduleOf(settings: OptimizerOptions, iterations: number): Schedule {
     totalSteps: Math.max(iterations, warmupSteps + 1),
     endFactor,
   });
-}
-
-interface MiniBatch {
-  /** Rows, in order. */
-  readonly members: number[];
-  /** How much of the iteration's updates lies before it, 0 to 1. */
-  readonly share: number;
-}
-
-/**
- * The rows of each update, for this process. All processes make the same number of updates; each gives
- * its share of rows to every one.
- */
-function* miniBatches(batch: Batch, options: UpdateOptions, ranks: Ranks): Generator<MiniBatch> {
-  const { epochs, shuffle, iteration, seed, name } = options;
-  const rows = options.rows ?? allRows(batch);
-  const count = rows.length;
-  const [total = 0] = ranks.sum([count]);
-  const parts = updatesPerEpoch(total, options);
-  for (let epoch = 0; epoch < epochs; epoch++) {
-    const order = shuffle
-      ? seededRandom("mini-batches", name, seed, iteration, epoch, ranks.rank).shuffled(rows)
-      : rows;
-    for (let part = 0; part < parts; part++)
-      yield {
-        members: order
-          .slice(Math.floor((part * count) / parts), Math.floor(((part + 1) * count) / parts))
-          .sort((a, b) => a - b),
-        share: (epoch * parts + part) / (epochs * parts),
-      };
-  }
 }
 
 function episodesOf({ trajectories, trajectoryOf }: Batch, pass: readonly number[]): string[] {

@@ -80,8 +80,11 @@ async function walks(
   return all;
 }
 
-/** Makes the warm model's folder, where it is not there. */
-export async function warmWalker(parent: string): Promise<string> {
+/** Makes the warm model's folder, where it is not there. `sizes`: other than the preset's. */
+export async function warmWalker(
+  parent: string,
+  sizes: Partial<ReturnType<typeof presetConfig>> = {},
+): Promise<string> {
   const [folder, warm] = [join(parent, "maze-new"), join(parent, "maze-warm")];
   if (existsSync(warm)) return warm;
   const positions = Array.from(
@@ -96,7 +99,7 @@ export async function warmWalker(parent: string): Promise<string> {
     ...MOVES,
   ]).flat();
   // As in runs.ts: small models need larger weights to begin with.
-  const config = { ...presetConfig("tiny", { family: "qwen3" }), initializerRange: 0.08 };
+  const config = { ...presetConfig("tiny", { family: "qwen3" }), initializerRange: 0.08, ...sizes };
   initModelFolder(folder, { config, texts, vocabularySize: 400, numbers: "joined", seed: 1 });
   const model = loadModel(folder);
   try {

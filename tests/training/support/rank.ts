@@ -20,9 +20,7 @@ const workers = createWorkers(options, ranks);
 const { folder } = options.run;
 let gradients: number[] = [];
 const metrics = ranks.isFirst ? openMetrics(`${folder}/metrics.jsonl`) : undefined;
-const store = openTrajectoryStore(
-  ranks.size === 1 ? `${folder}/trajectories` : `${folder}/trajectories-${ranks.rank}`,
-);
+const store = ranks.isFirst ? openTrajectoryStore(`${folder}/trajectories`) : undefined;
 const { actor } = workers;
 /** The gradients of a first step are AdamW's first moment, over 1 − β₁. */
 const noteGradients = () => {
@@ -34,8 +32,8 @@ const noteGradients = () => {
 };
 const updated = {
   ...actor,
-  update: (...given: Parameters<typeof actor.update>) => {
-    const result = actor.update(...given);
+  *update(...given: Parameters<typeof actor.update>) {
+    const result = yield* actor.update(...given);
     noteGradients();
     return result;
   },
@@ -54,6 +52,6 @@ writeFileSync(
   JSON.stringify({ weights: weightsOf(actor.model), gradients }),
 );
 metrics?.close();
-store.close();
+store?.close();
 await workers.dispose();
 ranks.close();

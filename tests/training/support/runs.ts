@@ -36,6 +36,7 @@ import {
   examplesOf,
   fineTune,
   joinRanks,
+  openCurriculum,
   type Ranks,
   type RunTraining,
   runTraining,
@@ -205,10 +206,10 @@ export async function setUp(config: Config, ranks: Ranks = joinRanks()): Promise
   const options = await optionsOf(config);
   const world = await openRunWorld(options.world);
   const workers = createWorkers(options, ranks);
-  const order = taskOrder(await world.world.tasks(world.trainSplit), options.seed, true);
+  const curriculum = await openCurriculum(world, options.rollout);
   const composer = rewardComposer(options.rewards);
   const parts = { options, world, workers, ranks, composer, say: () => {} };
-  const { trajectories } = await collectEpisodes(parts, order, 1, stopwatch());
+  const { trajectories } = await collectEpisodes(parts, curriculum, 1, stopwatch());
   const batch = packTrajectories(trajectories, { validity: options.play.validity });
   return { options, workers, ranks, batch, trajectories };
 }
