@@ -18,6 +18,7 @@ import type {
 } from "../algorithms/index.ts";
 import type { Tool, WorldDefinition } from "../environments/index.ts";
 import type { RewardComponent } from "../rewards/index.ts";
+import type { BudgetOptions, JudgeName, StrategySettings } from "../rollout/index.ts";
 import type { Settings } from "./schema.ts";
 
 /** Where the agent acts, and in which form. */
@@ -26,11 +27,18 @@ export interface PlayChoices {
   readonly world?: string | WorldDefinition;
   /** The world's own options. */
   readonly worldOptions?: Readonly<Record<string, string | number | boolean | string[]>>;
+  /**
+   * So many processes of their own for the world, which then can neither end nor freeze the program; true: one
+   * for each core, 4 at most. Only for a world that is a name or a file. Default: none.
+   */
+  readonly isolate?: boolean | number;
   readonly agent?: AgentChoices;
   /** Turns of an episode at most. Default: the world's own number. */
   readonly turns?: number;
   /** Whether only admissible actions can be drawn. To be reported apart from free generation. */
   readonly constrain?: boolean;
+  /** How episodes are searched for: a strategy, its budget and settings. Default: they are played once. */
+  readonly search?: SearchChoices;
   /**
    * Any setting of the configuration by its verl name, typed; wins over everything else here.
    * docs/configuration.md lists all of them.
@@ -38,6 +46,17 @@ export interface PlayChoices {
   readonly settings?: Settings;
   /** A ready-made configuration: alfworld, webshop, small-model. */
   readonly preset?: string;
+}
+
+export interface SearchChoices extends Partial<StrategySettings> {
+  /** best_of_n, beam, tree_of_thoughts, graph_of_thoughts, dfsdt, mcts. */
+  readonly strategy: string;
+  readonly judge?: JudgeName | "reward_model" | "critic";
+  /** The folder of the judge reward_model (`openmanus-rl reward-model`), or critic (RUN/checkpoints/step-…/critic). */
+  readonly judgePath?: string;
+  /** Of the judge critic: the return of an episode that is as good as won. Default 10. */
+  readonly judgeScale?: number;
+  readonly budget?: BudgetOptions;
 }
 
 export interface AgentChoices {
@@ -51,6 +70,8 @@ export interface AgentChoices {
   readonly tools?: readonly Tool[];
   /** A set (full, bare, reminding), or functions in place of some of its words. */
   readonly prompts?: PromptSet | Partial<Prompts>;
+  /** Episodes that prompts begin with: so many of the world's expert, or a file of chats. Default: none. */
+  readonly examples?: number | string;
   /** Whether prompts list the admissible actions. */
   readonly showAdmissible?: boolean;
   /** Tokens of a reply, and of a whole prompt, at most. */
@@ -115,6 +136,8 @@ export interface ValidationChoices {
   /** Tasks; null: all of the split. Default 128. */
   readonly tasks?: number | null;
   readonly split?: string;
+  /** Splits that are validated besides: only reported, nothing is chosen by them. */
+  readonly also?: readonly string[];
   /** Training tasks that are set aside and validated on. Default 0. */
   readonly heldOut?: number;
   /** Of sampling; 0: the most likely token. Default 0.4. */

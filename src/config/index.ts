@@ -2,16 +2,20 @@
  * @file The door of the configuration room: verl's tree of settings, and the one way from it to the options
  * that a run follows.
  */
+
+export { changedSettings } from "./changed.ts";
 export type {
   AgentChoices,
   AlgorithmChoices,
   AlgorithmName,
   OptimizerChoices,
   PlayChoices,
+  SearchChoices,
   TrainingChoices,
   ValidationChoices,
 } from "./choices.ts";
 export { groupSize, totalIterations } from "./combinations.ts";
+export { factsOf, type RunFacts } from "./facts.ts";
 export type { OwnNames } from "./names.ts";
 export { formOf, SETTINGS_FILE, settingsNote, settingsOf } from "./note.ts";
 export { type OwnParts, type ResolvedRun, runOptions } from "./options.ts";
@@ -26,8 +30,10 @@ export {
 export { LOGGER } from "./own-parts.ts";
 export { PRESETS, type Preset } from "./presets.ts";
 export { type Resolved, resolvePlay, resolveTraining } from "./program.ts";
-export { runFolder, withoutSecrets } from "./record.ts";
+export { ranksSettings, runFolder, withoutSecrets } from "./record.ts";
 export { configurationReference } from "./reference.ts";
 export { type ConfigSources, type ResolvedConfig, readSettings, resolveConfig } from "./resolve.ts";
 export { type Config, configSchema, type DeepPartial, type Settings } from "./schema.ts";
+export { type SmallRunChoices, smallRunConfig } from "./small-run.ts";
+export { type ProposedSetting, proposedSettings, storedAlarmOptions } from "./stored/remedies.ts";
 export { allSettings, type SettingEntry } from "./tree.ts";

@@ -4,7 +4,14 @@
  */
 import { resolve } from "node:path";
 import { stringify } from "yaml";
-import { askServer, type PlayOptions, type WorldOptions } from "../assembly/index.ts";
+import {
+  askServer,
+  type PlayOptions,
+  requireModelFolder,
+  valueJudge,
+  type WorldOptions,
+} from "../assembly/index.ts";
+import { modelFolderOf } from "../models/index.ts";
 import {
   consistency,
   environment,
@@ -18,15 +25,23 @@ import {
   overlong,
   type RewardComponent,
   repetition,
+  requireScorer,
+  rewardModel,
+  type ScorerOptions,
   score,
   timePenalty,
 } from "../rewards/index.ts";
+import { type SearchOptions, searchProblem } from "../rollout/index.ts";
+import { findRendezvous } from "../torch/index.ts";
 import {
   type ActorOptions,
   type BatchingOptions,
   type CriticOptions,
   logprobTolerance,
+  MOST_TOKENS_OF_PASS,
   type OptimizerOptions,
+  type ShardingOptions,
+  stagesProblem,
   type TrainingOptions,
 } from "../training/index.ts";
 import {
@@ -39,8 +54,11 @@ import {
 import { SETTINGS_FILE, settingsNote } from "./note.ts";
 import { ConfigError } from "./override.ts";
 import { type FoundParts, findParts, type OwnParts } from "./own-parts.ts";
-import { identityOf, runFolder, withoutSecrets } from "./record.ts";
+import { comparable, identityOf, runFolder, withoutSecrets } from "./record.ts";
 import type { Config } from "./schema.ts";
+import { secretOf } from "./secrets.ts";
+import { servedOptions } from "./served.ts";
+import { changesSince } from "./stored/changes.ts";
 
 export type { OwnParts } from "./own-parts.ts";
 
@@ -53,8 +71,8 @@ export interface ResolvedRun {
 /** Everything that a configuration asks for, with things of one's own in their places. */
 export async function runOptions(config: Config, own: OwnParts = {}): Promise<ResolvedRun> {
   const parts = await findParts(config, own);
-  const world = worldOptions(config, own);
   const play = playOptions(config, parts);
+  const world = worldOptions(config, own, play);
   const { algorithm, data, trainer, actor_rollout_ref: policy } = config;
   const { model, rollout } = policy;
   const members = groupSize(config, parts.estimator);
@@ -85,22 +103,31 @@ export async function runOptions(config: Config, own: OwnParts = {}): Promise<Re
       tasks: data.train_batch_size,
       groupSize: members,
       sampling: samplingOf(rollout),
+      served: servedOptions(config),
+      oneStepOff: rollout.one_step_off ?? false,
+      tensorParallel: rollout.tensor_model_parallel_size,
       shuffle: data.shuffle,
       shuffleSeed: data.seed ?? trainer.seed,
+      curriculum: curriculumOptions(data.curriculum),
       oversample: config.env.rollout.oversample,
       filter: filter.enable
         ? { metric: metricOf(filter.metric), rounds: filter.max_num_gen_batches || 100 }
         : undefined,
     },
     rewards: rewardComponents(config, parts),
+    rewardSeconds: config.reward.seconds ?? Infinity,
     advantages: advantageSettings(config, parts),
+    replay: replayOptions(algorithm.replay),
     passes: passOptions(config),
     actor: actorOptions(config, parts),
     critic: criticOptions(config),
     reference: {
       weights: policy.ref.fsdp_config.param_offload,
+      sharding: shardingOf(policy.ref.strategy ?? policy.actor.strategy, policy.ref.fsdp_config),
       tokensPerPass:
-        policy.ref.log_prob_max_token_len_per_gpu ?? policy.actor.ppo_max_token_len_per_gpu,
+        policy.ref.log_prob_max_token_len_per_gpu ??
+        policy.actor.ppo_max_token_len_per_gpu ??
+        MOST_TOKENS_OF_PASS,
     },
     validation: {
       every: Math.max(0, trainer.test_freq),
@@ -108,10 +135,12 @@ export async function runOptions(config: Config, own: OwnParts = {}): Promise<Re
       only: trainer.val_only,
       tasks: data.val_batch_size,
       members: rollout.val_kwargs.n,
+      also: config.env.also_validate,
     },
     checkpoints: {
       every: Math.max(0, trainer.save_freq),
       keep: trainer.max_actor_ckpt_to_keep,
+      inShards: trainer.sharded_checkpoints,
       notes: { [SETTINGS_FILE]: settingsNote(config) },
     },
     guards: {
@@ -122,13 +151,20 @@ export async function runOptions(config: Config, own: OwnParts = {}): Promise<Re
       maxMinutes: trainer.max_minutes ?? undefined,
       maxMemoryGb: trainer.max_memory_gb ?? undefined,
     },
+    alarms: {
+      ignored: trainer.ignore_alarms,
+      onAlarm: trainer.on_alarm,
+      rollbackLrFactor: trainer.rollback_lr_factor,
+      maxRollbacks: trainer.max_rollbacks,
+    },
     run: {
       folder: runFolder(config),
       title: `${algorithm.adv_estimator} in ${config.env.env_name}`,
       subtitle: `${trainer.project_name} / ${trainer.experiment_name}, seed ${trainer.seed}`,
-      start: resolve(model.path),
+      start: placeOf(model.path),
       record: stringify(withoutSecrets(config)),
       identity: identityOf(config, own),
+      changesSince: (before) => changesSince(before, comparable(config, own)),
       resume:
         trainer.resume_mode === "disable"
           ? "new"
@@ -136,16 +172,27 @@ export async function runOptions(config: Config, own: OwnParts = {}): Promise<Re
             ? "auto"
             : { from: trainer.resume_from_path! },
       keepTrajectories: trainer.keep_trajectories,
+      tokenGroups: trainer.token_record_groups,
+      liveEpisodes: trainer.live_episodes,
     },
   };
   return { options, world, play };
+}
+
+/** A folder by its whole path; a name on the Hub is one already. */
+function placeOf(model: string): string {
+  return modelFolderOf(model) === model ? resolve(model) : model;
 }
 
 function metricOf(metric: Config["algorithm"]["filter_groups"]["metric"]) {
   return metric === null || metric === "seq_reward" ? "reward" : metric;
 }
 
-function worldOptions({ env, data }: Config, { world }: OwnParts): WorldOptions {
+function worldOptions(
+  { env, data }: Config,
+  { world }: OwnParts,
+  { agent, limits }: PlayOptions,
+): WorldOptions {
   return {
     world: world ?? env.env_name,
     options: env.options,
@@ -154,6 +201,15 @@ function worldOptions({ env, data }: Config, { world }: OwnParts): WorldOptions 
     valSplit: env.val_split,
     heldOut: data.held_out,
     turns: env.max_steps,
+    openSeconds: env.open_seconds ?? Infinity,
+    isolate: {
+      processes: env.isolate,
+      memory: env.isolate_memory_mb,
+      stepSeconds: env.rollout.step_seconds ?? Infinity,
+      variables: env.isolate_variables,
+    },
+    examples:
+      env.examples === 0 ? undefined : { from: env.examples, agent, limits, seed: env.seed },
   };
 }
 
@@ -175,20 +231,67 @@ function playOptions(config: Config, parts: FoundParts): PlayOptions {
       tokens: env.rollout.max_tokens,
       parseFailures: env.rollout.max_parse_failures,
       seconds: env.rollout.episode_seconds,
+      stepSeconds: env.rollout.step_seconds ?? Infinity,
+      observationCharacters: env.max_observation_characters,
     },
     replyTokens: data.max_response_length,
     constrain: rollout.constrain,
     validity: env.validity,
     concurrency: env.rollout.concurrency,
     retries: env.rollout.retries,
-    engine: { cacheBytes: rollout.cache_bytes, tokensPerStep: rollout.max_num_batched_tokens },
+    search: searchOptions(env, { dtype: policy.model.dtype, device: deviceOf(trainer.device) }),
+    engine: {
+      cacheBytes: rollout.cache_bytes,
+      tokensPerStep: rollout.max_num_batched_tokens,
+      speculation: rollout.speculation,
+      quantization: rollout.quantization ?? undefined,
+    },
     dtype: policy.model.dtype,
-    device: trainer.device,
+    device: deviceOf(trainer.device),
     evaluation: samplingOf({
       ...rollout.val_kwargs,
       temperature: rollout.val_kwargs.do_sample ? rollout.val_kwargs.temperature : 0,
     }),
     seed: trainer.seed,
+  };
+}
+
+function searchOptions(
+  { search, context }: Config["env"],
+  load: Pick<PlayOptions, "dtype" | "device">,
+): SearchOptions | undefined {
+  const { strategy, judge: name, judge_path: folder, judge_scale: scale, ...rest } = search;
+  const { budget_tokens: tokens, budget_states: states, budget_seconds: seconds, ...how } = rest;
+  if (strategy === "sample") return undefined;
+  const judge =
+    name === "reward_model" || name === "critic"
+      ? valueJudge({ kind: name, folder: folder!, context, scale, ...(load as ScorerOptions) })
+      : name;
+  const options = { ...how, strategy, judge, budget: { tokens, states, seconds } };
+  const problem = searchProblem(options);
+  if (problem) throw new ConfigError(`env.search: ${problem}`);
+  return options;
+}
+
+function curriculumOptions({
+  by,
+  ...how
+}: Config["data"]["curriculum"]): TrainingOptions["rollout"]["curriculum"] {
+  if (by === "none") return undefined;
+  const problem = by === "horizon" && stagesProblem(how.stages);
+  if (problem) throw new ConfigError(`data.curriculum.stages: ${problem}`);
+  return { by, ...how };
+}
+
+function replayOptions(replay: Config["algorithm"]["replay"]): TrainingOptions["replay"] {
+  if (!replay.enable) return undefined;
+  const { capacity, share, rescue, priority, correction, threshold } = replay;
+  return {
+    ...{ capacity, share, rescue, priority, correction, threshold },
+    perTask: replay.per_task,
+    minimumScore: replay.min_score,
+    maximumAge: replay.max_age,
+    halfLife: replay.half_life ?? undefined,
   };
 }
 
@@ -207,7 +310,7 @@ function historyOf(env: Config["env"], { history }: FoundParts): PlayOptions["ag
             name: "env.summary_endpoint",
             endpoint: env.summary_endpoint,
             model: env.summary_model,
-            key: env.summary_api_key,
+            key: secretOf("env.summary_api_key", env.summary_api_key),
             concurrency: env.summary_concurrency,
             temperature: 0.1,
           },
@@ -247,10 +350,22 @@ function rewardComponents(config: Config, { rewards: own }: FoundParts): RewardC
         ]
       : []),
     ...(reward.judge === 0 ? [] : [judgeOf(reward)]),
+    ...(reward.model === 0 ? [] : [rewardModelOf(config)]),
   ];
   if (hasNoReward(config) && own.length === 0)
     throw new ConfigError("every weight of reward.* is 0, and there is no reward of one's own");
   return [...components.filter(({ weight }) => weight !== 0), ...own];
+}
+
+function rewardModelOf({ reward, actor_rollout_ref: policy, trainer }: Config): RewardComponent {
+  const folder = requireModelFolder(reward.model_path!);
+  try {
+    requireScorer(folder, "reward model");
+  } catch (error) {
+    throw new ConfigError(`reward.model_path: ${(error as Error).message}`);
+  }
+  const device = deviceOf(trainer.device) as ScorerOptions["device"];
+  return rewardModel(reward.model, folder, { dtype: policy.model.dtype, device });
 }
 
 function judgeOf(reward: Config["reward"]): RewardComponent {
@@ -258,7 +373,7 @@ function judgeOf(reward: Config["reward"]): RewardComponent {
     name: "reward.judge_endpoint",
     endpoint: reward.judge_endpoint!,
     model: reward.judge_model,
-    key: reward.judge_api_key,
+    key: secretOf("reward.judge_api_key", reward.judge_api_key),
     maximumTokens: 200,
   });
   return judge(reward.judge, {
@@ -313,15 +428,29 @@ function advantageSettings(
   };
 }
 
-function passOptions({ algorithm, trainer, actor_rollout_ref: policy }: Config) {
+function passOptions(config: Config) {
+  const { algorithm, trainer, actor_rollout_ref: policy } = config;
   const { actor, model, rollout } = policy;
   const { rollout_correction: correction } = algorithm;
-  const precision = actor.autocast === "none" ? model.dtype : actor.autocast;
+  const { param_dtype: fetched } = actor.fsdp_config.mixed_precision;
+  const dtype = fetched?.startsWith("b") ? "bfloat16" : model.dtype;
+  const precision = actor.autocast === "none" ? dtype : actor.autocast;
   return {
     temperature: rollout.temperature,
-    tokensPerPass: rollout.log_prob_max_token_len_per_gpu ?? actor.ppo_max_token_len_per_gpu,
+    tokensPerPass:
+      rollout.log_prob_max_token_len_per_gpu ??
+      actor.ppo_max_token_len_per_gpu ??
+      MOST_TOKENS_OF_PASS,
+    sharePrefixes: actor.use_prefix_grouper,
     autocast: actor.autocast,
-    logprobTolerance: logprobTolerance(trainer.logprob_tolerance, precision),
+    // Of weights that are older, they differ as they differ.
+    logprobTolerance: rollout.one_step_off
+      ? Number.POSITIVE_INFINITY
+      : logprobTolerance(
+          trainer.logprob_tolerance,
+          precision,
+          rollout.quantization ?? servedOptions(config)?.vllm.dtype ?? precision,
+        ),
     importance:
       correction.rollout_is === "none" || correction.rollout_is === null
         ? undefined
@@ -340,6 +469,7 @@ function actorOptions(config: Config, { loss }: FoundParts): ActorOptions {
   return {
     optimizer: optimizerOptions(actor.optim, totalIterations(config)),
     offload: offloadOf(actor.fsdp_config),
+    sharding: shardingOf(actor.strategy, actor.fsdp_config),
     batching: actorBatching(config),
     loss: { name: policy_loss.loss_mode, kind: loss },
     lossOptions: {
@@ -363,12 +493,20 @@ function actorOptions(config: Config, { loss }: FoundParts): ActorOptions {
   };
 }
 
+/** Of several ranks on a machine, each has a GPU of its own unless one was named. */
+function deviceOf(device: string): string {
+  const { worldSize, localRank } = findRendezvous();
+  const isOne = device === "cpu" || device.includes(":") || worldSize === 1;
+  return isOne ? device : `${device}:${localRank}`;
+}
+
 function actorBatching({ actor_rollout_ref: { actor } }: Config): BatchingOptions {
   return {
     miniBatchRows: actor.ppo_mini_batch_size,
     epochs: actor.ppo_epochs,
     shuffle: actor.shuffle,
     tokensPerPass: actor.ppo_max_token_len_per_gpu,
+    sharePrefixes: actor.use_prefix_grouper,
     gradientClip: actor.grad_clip,
   };
 }
@@ -382,11 +520,13 @@ function criticOptions(config: Config): CriticOptions {
     gradientCheckpointing: critic.model.enable_gradient_checkpointing,
     optimizer: optimizerOptions(critic.optim, totalIterations(config)),
     offload: offloadOf(critic.model.fsdp_config),
+    sharding: shardingOf(critic.strategy, critic.model.fsdp_config),
     batching: {
       miniBatchRows: critic.ppo_mini_batch_size ?? likeActor.miniBatchRows,
       epochs: critic.ppo_epochs ?? likeActor.epochs,
       shuffle: critic.shuffle ?? likeActor.shuffle,
       tokensPerPass: critic.ppo_max_token_len_per_gpu ?? likeActor.tokensPerPass,
+      sharePrefixes: likeActor.sharePrefixes,
       gradientClip: critic.grad_clip,
     },
     aggregation: critic.loss_agg_mode ?? actor.loss_agg_mode,
@@ -408,6 +548,20 @@ function optimizerOptions(optim: Config["critic"]["optim"], iterations: number):
     weightDecay: optim.weight_decay,
     betas: optim.betas,
     epsilon: optim.eps,
+  };
+}
+
+function shardingOf(
+  strategy: string,
+  fsdp: Omit<Config["actor_rollout_ref"]["ref"]["fsdp_config"], "optimizer_offload">,
+): ShardingOptions {
+  const { param_dtype: dtype } = fsdp.mixed_precision;
+  return {
+    enabled: strategy !== "ddp",
+    ranksPerCopy: fsdp.fsdp_size > 0 ? fsdp.fsdp_size : undefined,
+    reshardAfterForward: fsdp.reshard_after_forward,
+    prefetch: fsdp.forward_prefetch,
+    computeDtype: dtype === null ? undefined : dtype.startsWith("b") ? "bfloat16" : "float32",
   };
 }
 

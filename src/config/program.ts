@@ -7,6 +7,7 @@ import type {
   AgentChoices,
   AlgorithmChoices,
   PlayChoices,
+  SearchChoices,
   TrainingChoices,
   ValidationChoices,
 } from "./choices.ts";
@@ -37,11 +38,12 @@ export async function resolvePlay(
   return resolve(choices.preset, base, trees, ownParts(choices));
 }
 
-/** `model`: the folder of the model to train, where it is known; wins over the settings. */
+/** `model`, `critic`: where the models to train are, where that is known; they win over the settings. */
 export async function resolveTraining(
   options: TrainingChoices,
   model?: string,
   base: Tree = {},
+  critic?: string,
 ): Promise<Resolved> {
   const { algorithm: given, rewards, settings } = options;
   const algorithm: AlgorithmChoices =
@@ -60,7 +62,10 @@ export async function resolveTraining(
     // A list of rewards is the whole reward, unless the settings say so of the world's, too.
     rewards ? { reward: { environment: 0 } } : {},
   ];
-  const place = model === undefined ? {} : { actor_rollout_ref: { model: { path: model } } };
+  const place = {
+    ...(model !== undefined && { actor_rollout_ref: { model: { path: model } } }),
+    ...(critic !== undefined && { critic: { model: { path: critic } } }),
+  };
   return resolve(options.preset, base, [...trees, settings ?? {}, place], own);
 }
 
@@ -106,16 +111,30 @@ function namesOf({ format, prompts, history, estimator, loss, rewards }: OwnPart
 }
 
 function playSettings(choices: PlayChoices): Settings {
-  const { world, worldOptions, agent = {}, turns, constrain } = choices;
+  const { world, worldOptions, isolate, agent = {}, turns, constrain, search } = choices;
   return {
     env: {
       env_name: typeof world === "object" ? world.name : world,
       options: worldOptions,
+      isolate,
       max_steps: turns,
+      ...(search && { search: searchSettings(search) }),
       ...agentSettings(agent),
     },
     data: { max_response_length: agent.replyTokens, max_prompt_length: agent.promptTokens },
     actor_rollout_ref: { rollout: { constrain } },
+  };
+}
+
+function searchSettings({ budget = {}, judgePath, judgeScale, ...how }: SearchChoices): object {
+  const { tokens, states, seconds } = budget;
+  const judge = { judge_path: judgePath, judge_scale: judgeScale };
+  return {
+    ...how,
+    ...judge,
+    budget_tokens: tokens,
+    budget_states: states,
+    budget_seconds: seconds,
   };
 }
 
@@ -130,6 +149,7 @@ function agentSettings(agent: AgentChoices): NonNullable<Settings["env"]> {
     history: kind,
     history_length: length,
     prompts: typeof prompts === "object" ? OWN_NAME : prompts,
+    examples: agent.examples,
     show_admissible: agent.showAdmissible,
   };
 }
@@ -157,14 +177,14 @@ function algorithmSettings(choices: AlgorithmChoices): Settings {
 }
 
 function validationSettings(validation: ValidationChoices = {}): Settings {
-  const { every, tasks, split, heldOut, temperature } = validation;
+  const { every, tasks, split, also, heldOut, temperature } = validation;
   return {
     trainer: {
       test_freq: every === 0 ? -1 : every,
       val_before_train: every === 0 ? false : undefined,
     },
     data: { val_batch_size: tasks, held_out: heldOut },
-    env: { val_split: split },
+    env: { val_split: split, also_validate: also && [...also] },
     actor_rollout_ref: {
       rollout: {
         val_kwargs: {

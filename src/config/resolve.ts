@@ -5,12 +5,13 @@ import { readFileSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
 import { requireLoggerNames } from "../monitoring/index.ts";
-import { nearest } from "../spelling/index.ts";
+import { nearest, withoutCredentials } from "../spelling/index.ts";
 import { checkCombinations } from "./combinations.ts";
 import { checkNames, type OwnNames } from "./names.ts";
 import { ConfigError, isTree, type Plain, parseOverrides, type Tree } from "./override.ts";
 import { preset } from "./presets.ts";
 import { type Config, configSchema, type Settings } from "./schema.ts";
+import { engineNotes } from "./served.ts";
 import { allSettings, childrenOf } from "./tree.ts";
 
 export interface ConfigSources {
@@ -54,7 +55,8 @@ export function resolveConfig(sources: ConfigSources = {}): ResolvedConfig {
     .filter(({ path }) => valueAt(given, path.split(".")) !== undefined)
     .map(({ path, inert: reason }) => `${path} has no effect here: ${reason}.`);
   const { notOffered } = requireLoggerNames([result.data.trainer.logger].flat());
-  return { config: result.data, given, notes: [...notes, ...notOffered] };
+  const engine = engineNotes(result.data, (path) => valueAt(given, path.split(".")) !== undefined);
+  return { config: result.data, given, notes: [...notes, ...engine, ...notOffered] };
 }
 
 /** What YAML files and `a.b=c` say, as one object; later ones win. */
@@ -72,7 +74,25 @@ function readYaml(file: string): Tree {
   if (value === null || value === undefined) return {};
   if (!isTree(value))
     throw new ConfigError(`${file}: expected settings (name: value), got a ${typeof value}`);
+  requireSmall(file, value, { values: 0 }, 0);
   return value;
+}
+
+/** No configuration has more. With aliases (`&a`, `*a`) a file of a few lines may, or contain itself. */
+const MOST_VALUES = 100_000;
+const DEEPEST = 100;
+
+function requireSmall(file: string, value: unknown, seen: { values: number }, depth: number): void {
+  if (depth > DEEPEST)
+    throw new ConfigError(
+      `${file}: its settings are nested more than ${DEEPEST} deep; does an alias (*name) lead to itself?`,
+    );
+  if (++seen.values > MOST_VALUES)
+    throw new ConfigError(
+      `${file}: has more than ${MOST_VALUES} values, aliases (*name) written out`,
+    );
+  if (typeof value === "object" && value !== null)
+    for (const inside of Object.values(value)) requireSmall(file, inside, seen, depth + 1);
 }
 
 /** A program may leave settings out by giving undefined. */
@@ -88,6 +108,8 @@ function withoutUndefined(tree: Tree): Tree {
 export function merged(first: Tree, second: Tree): Tree {
   const result: Tree = { ...first };
   for (const [key, value] of Object.entries(second)) {
+    // Setting it would set something else.
+    if (key === "__proto__") throw new ConfigError("there is no setting __proto__.");
     const before = result[key];
     result[key] = isTree(before) && isTree(value) ? merged(before, value) : value;
   }
@@ -105,7 +127,8 @@ function explained(issue: z.core.$ZodIssue, given: Tree): string {
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => unknownKey(issue.path, key, given)).join("\n");
   const entry = allSettings().find((setting) => setting.path === path);
-  const value = JSON.stringify(valueAt(given, issue.path));
+  if (entry?.secret) return `${path} ${issue.code === "custom" ? issue.message : "must be a text"}`;
+  const value = withoutCredentials(JSON.stringify(valueAt(given, issue.path)) ?? "nothing");
   if (entry) return `${path} is ${value}, expected ${entry.kind}. ${entry.about}`;
   return childrenOfPath(issue.path)
     ? `${path} is ${value}, expected settings: ${path}.NAME=VALUE`

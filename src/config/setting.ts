@@ -12,6 +12,8 @@ export interface SettingNotes {
    * so when somebody sets it.
    */
   readonly inert?: string;
+  /** It says where a key is: its value is never repeated in a message. */
+  readonly secret?: true;
 }
 
 const notes = new WeakMap<z.core.$ZodType, SettingNotes>();
@@ -19,6 +21,12 @@ const notes = new WeakMap<z.core.$ZodType, SettingNotes>();
 /** A setting with its sentence. */
 export function setting<Schema extends z.ZodType>(schema: Schema, about: string): Schema {
   notes.set(schema, { about });
+  return schema;
+}
+
+/** A setting that says where a key is. */
+export function secret<Schema extends z.ZodType>(schema: Schema, about: string): Schema {
+  notes.set(schema, { about, secret: true });
   return schema;
 }
 

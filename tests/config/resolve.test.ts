@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { discount } from "../../src/config/combinations.ts";
 import {
   allSettings,
   configSchema,
@@ -14,7 +15,6 @@ import {
   PRESETS,
   resolveConfig,
 } from "../../src/config/index.ts";
-import { discount } from "../../src/config/combinations.ts";
 import { verlKeys, verlReference } from "../../src/config/reference.ts";
 import { VERL } from "../../tools/docs/verl-keys.ts";
 
@@ -74,11 +74,9 @@ describe("the documents' command lines", () => {
     expect(config.critic.model.path).toBe("Qwen/Qwen2.5-1.5B-Instruct");
     expect(config.env).toMatchObject({ env_name: "Webshop", max_steps: 15 });
     expect(config.trainer.total_epochs).toBe(150);
-    // What cannot matter here is said, and nothing else.
-    expect(notes).toHaveLength(2);
-    expect(notes.join("\n")).toMatch(
-      /tensor_model_parallel_size has no effect[\s\S]*n_gpus_per_node/,
-    );
+    expect(config.trainer.n_gpus_per_node).toBe(4);
+    // All of it matters here: there is nothing to say.
+    expect(notes).toEqual([]);
   });
 
   it("is read as written: ALFWorld", () => {
@@ -86,6 +84,72 @@ describe("the documents' command lines", () => {
     expect(config.trainer.logger).toEqual(["console", "wandb"]);
     expect(config.actor_rollout_ref.actor.kl_loss_type).toBe("low_var_kl");
     expect(notes.some((note) => note.startsWith("actor_rollout_ref.rollout.name "))).toBe(true);
+  });
+});
+
+describe("who plays", () => {
+  const vllm = (...own: string[]) => [
+    "actor_rollout_ref.rollout.name=vllm",
+    "actor_rollout_ref.rollout.vllm.urls=[http://127.0.0.1:8000]",
+    ...own,
+  ];
+
+  it("is our engine where there is no vLLM, and says so", () => {
+    const { PATH, OPENMANUS_VLLM } = process.env;
+    process.env.PATH = "/nowhere";
+    delete process.env.OPENMANUS_VLLM;
+    try {
+      const { notes } = resolve(
+        "actor_rollout_ref.rollout.name=vllm",
+        "actor_rollout_ref.rollout.max_num_seqs=8",
+      );
+      expect(notes.join("\n")).toMatch(/there is no vLLM here .*: our own engine plays\./);
+      expect(notes.join("\n")).toMatch(/max_num_seqs has no effect here: it is for servers/);
+    } finally {
+      process.env.PATH = PATH;
+      if (OPENMANUS_VLLM !== undefined) process.env.OPENMANUS_VLLM = OPENMANUS_VLLM;
+    }
+  });
+
+  it("is no program that is not there", () => {
+    const words = [
+      "actor_rollout_ref.rollout.name=vllm",
+      "actor_rollout_ref.rollout.vllm.executable=/nowhere/vllm",
+    ];
+    expect(() => resolve(...words)).toThrow(/\/nowhere\/vllm is no program; expected vLLM's/);
+  });
+
+  it.each([
+    ["constrain=True", /rollout\.constrain is of our own engine/],
+    ["quantization=int8", /rollout\.quantization is of our own engine/],
+  ])("cannot do %s with servers", (setting, problem) => {
+    expect(() => resolve(...vllm(`actor_rollout_ref.rollout.${setting}`))).toThrow(problem);
+  });
+
+  it("cannot correct what servers do not tell", () => {
+    const words = vllm(
+      "actor_rollout_ref.rollout.temperature=0.7",
+      "algorithm.rollout_correction.rollout_is=token",
+    );
+    expect(() => resolve(...words)).toThrow(/tells those at temperature 1/);
+  });
+
+  it.each([
+    [[], /set algorithm\.rollout_correction\.rollout_is to token or sequence/],
+    [
+      [
+        "algorithm.rollout_correction.rollout_is=token",
+        "algorithm.rollout_correction.bypass_mode=True",
+      ],
+      /bypass_mode=True: recorded log-probabilities are those of older/,
+    ],
+    [
+      ["algorithm.rollout_correction.rollout_is=token", "algorithm.adv_estimator=remax"],
+      /cannot play the greedy episodes/,
+    ],
+  ])("is not one step off with %j", (own, problem) => {
+    const words = ["actor_rollout_ref.rollout.one_step_off=True", ...own];
+    expect(() => resolve(...words)).toThrow(problem);
   });
 });
 

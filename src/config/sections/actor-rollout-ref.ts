@@ -17,19 +17,46 @@ import {
 } from "../setting.ts";
 import { klEstimator } from "./algorithm.ts";
 import { optimizer } from "./optimizer.ts";
+import { logprobBatches, rollout } from "./rollout.ts";
 
 const ONE_PROCESS = "sequences are packed by token budget, never padded";
-const NO_RAY = "there is neither Ray nor vLLM here; generation is in the process";
+
+const STRATEGIES = ["fsdp", "fsdp2", "ddp"] as const;
+
+const strategy = () =>
+  setting(
+    z.enum(STRATEGIES).default("fsdp"),
+    "With several ranks: fsdp or fsdp2 keep weights, gradients and moments in shards (FULL_SHARD), ddp whole in each rank. Alone it does not matter.",
+  );
 
 /** Offload, with the names of verl's FSDP section. */
 const offloadSettings = () => ({
   param_offload: setting(
     z.boolean().default(false),
-    "Keeps the weights in a memory-mapped file of the run's folder, which the system may take out of memory when it needs room. On a CPU.",
+    "Keeps the weights in a memory-mapped file of the run's folder, which the system may take out of memory when it needs room. Of a device: keeps them in the host's memory between their uses.",
   ),
   optimizer_offload: setting(z.boolean().default(false), "The same for the optimiser's state."),
-  fsdp_size: inert(z.int().default(-1), "weights are whole in each process"),
-  wrap_policy: inert(z.unknown().optional(), "weights are whole in each process"),
+  fsdp_size: setting(
+    z.int().min(-1).default(-1),
+    "With strategy fsdp: how many ranks share one copy of the weights, each its part; -1: all. Fewer: hybrid sharding, whose copies exchange gradients.",
+  ),
+  reshard_after_forward: setting(
+    z.boolean().default(true),
+    "With strategy fsdp: layers are let go after their forward pass and fetched again for the backward pass. False: they stay until then, for a third less traffic.",
+  ),
+  forward_prefetch: setting(
+    z.boolean().default(true),
+    "With strategy fsdp: the next layer is fetched while one is computed, in both directions (verl's default is false, where a GPU's queue does it anyway).",
+  ),
+  mixed_precision: section({
+    param_dtype: setting(
+      z.enum(["fp32", "float32", "bf16", "bfloat16"]).nullable().default(null),
+      "With strategy fsdp: what weights are fetched, computed and generated with; what is trained stays float32. Default: model.dtype.",
+    ),
+    reduce_dtype: inert(z.string().default("fp32"), "gradients are always summed in float32"),
+    buffer_dtype: inert(z.string().default("fp32"), "there are no buffers"),
+  }),
+  wrap_policy: inert(z.unknown().optional(), "every decoder layer is a unit"),
   model_dtype: inert(z.string().optional(), "actor_rollout_ref.model.dtype says it"),
 });
 
@@ -41,20 +68,10 @@ const microBatches = {
   use_dynamic_bsz: inert(z.boolean().default(true), "it is always so"),
 };
 
-const logprobBatches = {
-  log_prob_micro_batch_size: inert(count.nullable().default(null), ONE_PROCESS),
-  log_prob_micro_batch_size_per_gpu: inert(count.nullable().default(null), ONE_PROCESS),
-  log_prob_use_dynamic_bsz: inert(z.boolean().default(true), "it is always so"),
-  log_prob_max_token_len_per_gpu: setting(
-    count.optional(),
-    "Tokens of one pass when only log-probabilities are computed. Default: the actor's number.",
-  ),
-};
-
 export const model = section({
   path: setting(
     z.string().default(""),
-    "The folder of the model, in Hugging Face's format (config.json, *.safetensors, tokenizer.json).",
+    "The folder of the model, in Hugging Face's format (config.json, *.safetensors, tokenizer.json), or its name on the Hub (org/name, org/name@revision).",
   ),
   dtype: setting(
     z.enum(["float32", "bfloat16", "float16"]).default("float32"),
@@ -80,15 +97,19 @@ export const model = section({
 });
 
 const actor = section({
-  strategy: inert(z.string().default("fsdp"), "gradients are summed over the processes"),
+  strategy: strategy(),
   ...microBatches,
   ppo_mini_batch_size: setting(
     count.default(256),
     "Rows (conversations, or turns in the context steps) per update; a batch that has fewer is one update.",
   ),
   ppo_max_token_len_per_gpu: setting(
-    count.default(8192),
-    "Tokens of one forward and backward pass: the memory dial.",
+    count.optional(),
+    "Tokens of one forward and backward pass: the memory dial. Default: as many as keep 2 GB for the way back, at most 8192.",
+  ),
+  use_prefix_grouper: setting(
+    z.boolean().default(true),
+    "What sequences begin with in common (a group's prompt, equal first turns) is computed once, by actor, reference and critic; false: each by itself.",
   ),
   ppo_epochs: setting(count.default(1), "Passes over each batch."),
   shuffle: setting(z.boolean().default(true), "Whether rows are shuffled into mini-batches."),
@@ -146,55 +167,11 @@ const actor = section({
   checkpoint: inert(z.unknown().optional(), "checkpoints hold everything"),
 });
 
-const rollout = section({
-  name: inert(z.string().default("openmanus"), NO_RAY),
-  mode: inert(z.string().default("async"), NO_RAY),
-  n: setting(count.optional(), "Episodes per task; the same as env.rollout.n, which wins."),
-  temperature: setting(
-    positive.default(1),
-    "Of sampling in training. Losses are of the same temperature.",
-  ),
-  top_k: setting(z.int().min(-1).default(-1), "Only the k most likely tokens; -1: all."),
-  top_p: setting(z.number().gt(0).max(1).default(1), "Only the most likely tokens of this mass."),
-  do_sample: inert(z.boolean().default(true), "temperature says it"),
-  ignore_eos: inert(z.boolean().default(false), "a reply ends where the model ends it"),
-  cache_bytes: setting(count.default(2 ** 30), "Memory of the key-value cache."),
-  max_num_batched_tokens: setting(
-    count.default(2048),
-    "Tokens that one step of generation computes.",
-  ),
-  constrain: setting(
-    z.boolean().default(false),
-    "Only admissible actions can be generated. To be reported apart from free generation.",
-  ),
-  val_kwargs: section({
-    temperature: setting(
-      notNegative.default(0.4),
-      "Of sampling in validation; 0: the most likely token.",
-    ),
-    do_sample: setting(z.boolean().default(true), "False: the most likely token."),
-    top_k: setting(z.int().min(-1).default(-1), "As in training."),
-    top_p: setting(z.number().gt(0).max(1).default(1), "As in training."),
-    n: setting(count.default(1), "Episodes per task in validation."),
-  }),
-  tensor_model_parallel_size: inert(count.default(1), NO_RAY),
-  gpu_memory_utilization: inert(share.default(0.5), "cache_bytes says it"),
-  enforce_eager: inert(z.boolean().default(false), NO_RAY),
-  free_cache_engine: inert(z.boolean().default(true), NO_RAY),
-  enable_chunked_prefill: inert(z.boolean().default(true), "prompts are always cut to fit"),
-  load_format: inert(z.string().default("auto"), "weights are shared with the actor"),
-  dtype: inert(z.string().optional(), "weights are shared with the actor"),
-  max_num_seqs: inert(count.optional(), "all that fit run at once"),
-  max_model_len: inert(count.nullable().optional(), "the model's own"),
-  response_length: inert(count.optional(), "data.max_response_length says it"),
-  prompt_length: inert(count.optional(), "data.max_prompt_length says it"),
-  disable_log_stats: inert(z.boolean().default(true), NO_RAY),
-  engine_kwargs: inert(z.unknown().optional(), NO_RAY),
-  multi_turn: inert(z.unknown().optional(), "every episode has as many turns as env.max_steps"),
-  ...logprobBatches,
-});
-
 const ref = section({
+  strategy: setting(
+    z.enum(STRATEGIES).optional(),
+    "As for the actor, whose is the default: a reference in shards, or whole in each rank.",
+  ),
   fsdp_config: section({
     ...offloadSettings(),
     optimizer_offload: inert(z.boolean().default(false), "the reference has no optimiser"),
@@ -203,7 +180,10 @@ const ref = section({
 });
 
 export const actorRolloutRef = section({
-  hybrid_engine: inert(z.boolean().default(true), NO_RAY),
+  hybrid_engine: inert(
+    z.boolean().default(true),
+    "rollout.name says who generates; Ray is not needed for it",
+  ),
   model,
   actor,
   rollout,
@@ -211,7 +191,7 @@ export const actorRolloutRef = section({
 });
 
 export const critic = section({
-  strategy: inert(z.string().default("fsdp"), "gradients are summed over the processes"),
+  strategy: strategy(),
   model: section({
     path: setting(
       z.string().default(""),

@@ -15,6 +15,7 @@ import {
   setting,
   share,
 } from "../setting.ts";
+import { replay } from "./replay.ts";
 
 const klKinds = ["kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3"] as const;
 /** The estimators of KL, each also with "+": that value, with the gradient of k2. */
@@ -110,6 +111,7 @@ export const algorithm = section({
       "Rollouts per iteration at most; 0, as verl has it, is 100.",
     ),
   }),
+  replay,
   rollout_correction: section({
     rollout_is: setting(
       z.enum(["none", "token", "sequence"]).nullable().default("none"),

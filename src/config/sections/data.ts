@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { count, inert, section, setting } from "../setting.ts";
+import { curriculum } from "./curriculum.ts";
 
 const FROM_WORLD = "tasks come from the world (env.env_name)";
 
@@ -30,6 +31,7 @@ export const data = section({
     "Whether training tasks are shuffled, anew in each pass over them.",
   ),
   seed: setting(z.int().nonnegative().nullish(), "Of that shuffling. Default: trainer.seed."),
+  curriculum,
   train_files: inert(z.unknown().optional(), FROM_WORLD),
   val_files: inert(z.unknown().optional(), FROM_WORLD),
   prompt_key: inert(z.string().optional(), FROM_WORLD),

@@ -2,7 +2,8 @@
  * @file `reward.*`: the components of the reward and their weights. A weight of 0 leaves a component out.
  */
 import { z } from "zod";
-import { count, countOrZero, inert, positive, section, setting } from "../setting.ts";
+import { secretReference } from "../secrets.ts";
+import { count, countOrZero, inert, positive, secret, section, setting } from "../setting.ts";
 
 const weight = (value = 0) => z.number().default(value);
 
@@ -37,8 +38,23 @@ export const reward = section({
   judge: setting(weight(), "Weight of a judge model's mark."),
   judge_endpoint: setting(z.string().optional(), "The judge: an OpenAI-compatible server."),
   judge_model: setting(z.string().default("gpt-4o-mini"), "Its model."),
-  judge_api_key: setting(z.string().optional(), "Its key. Default: OPENAI_API_KEY."),
+  judge_api_key: secret(
+    secretReference().optional(),
+    "Where its key is: env:NAME (a variable) or file:PATH (a file's first line). Default: env:OPENAI_API_KEY, if it is set.",
+  ),
   judge_rubric: setting(z.string().optional(), "What it is to judge."),
+  model: setting(
+    weight(),
+    "Weight of a reward model's score: of preferences its score, of outcomes the probability of a win, of steps what each turn adds to it.",
+  ),
+  model_path: setting(
+    z.string().optional(),
+    "The reward model: a folder that openmanus-rl reward-model made, from the same tokenizer.",
+  ),
+  seconds: setting(
+    positive.nullable().default(120),
+    "Time of one component for one episode, a judge's too; an episode whose reward is later is left out. null: no limit.",
+  ),
   files: setting(
     z.array(z.string()).default([]),
     "Files of one's own, each with one reward component or several (rewardFunction).",
@@ -49,7 +65,7 @@ export const reward = section({
 export const rewardModel = section({
   enable: setting(
     z.literal(false).nullable().default(false),
-    "A reward model of its own is not offered; reward.judge and reward functions are.",
+    "verl's reward model is not offered; reward.model (with reward.model_path), reward.judge and reward functions are.",
   ),
   overlong_buffer: section({
     enable: setting(

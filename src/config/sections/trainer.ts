@@ -37,6 +37,10 @@ export const trainer = section({
     count.nullable().default(2),
     "Checkpoints that are kept besides the best; null: all.",
   ),
+  sharded_checkpoints: setting(
+    z.boolean().default(false),
+    "With strategy fsdp and several ranks, for large models: each rank saves its own shards, and nothing is gathered but for the best and the last checkpoint. Any number of ranks goes on from them.",
+  ),
   max_critic_ckpt_to_keep: inert(z.unknown().optional(), "actor and critic are saved together"),
   logger: setting(
     z.union([z.string(), z.array(z.string())]).default(["console"]),
@@ -53,6 +57,22 @@ export const trainer = section({
   min_entropy: setting(
     z.number().min(0).default(0.001),
     "A policy whose entropy falls below it has collapsed: an alarm.",
+  ),
+  on_alarm: setting(
+    z.enum(["continue", "stop", "rollback"]).default("continue"),
+    "What a serious alarm does (docs/monitoring.md lists them). stop: the run ends, with a checkpoint and exit code 1. rollback: it goes on from the best checkpoint, or the last healthy one, with a lower learning rate.",
+  ),
+  rollback_lr_factor: setting(
+    z.number().gt(0).max(1).default(0.5),
+    "With on_alarm=rollback: what is left of the learning rates each time.",
+  ),
+  max_rollbacks: setting(
+    count.default(2),
+    "With on_alarm=rollback: how often the run goes back; the next serious alarm ends it.",
+  ),
+  ignore_alarms: setting(
+    z.array(z.string()).default([]),
+    "Alarms that are not raised, by their names; [all]: none is.",
   ),
   max_bad_updates: setting(
     count.default(5),
@@ -78,15 +98,39 @@ export const trainer = section({
     z.boolean().default(true),
     "Whether every episode is stored in the run's folder.",
   ),
-  n_gpus_per_node: inert(
+  token_record_groups: setting(
+    z.int().min(-1).default(2),
+    "Groups of an iteration of which every token is stored with all that the update used and computed of it (advantage, " +
+      "ratio, entropy …), for the dashboard. -1: all groups; 0: none.",
+  ),
+  live_episodes: setting(
+    countOrZero.default(1),
+    "Episodes of an iteration that can be watched in the dashboard while they are played, token by token; 0: none.",
+  ),
+  n_gpus_per_node: setting(
     countOrZero.default(0),
-    "one process has one device (trainer.device); start one process per GPU with torchrun's variables",
+    "Processes on each machine, also on CPUs: the command starts them itself where no launcher has. 0: one.",
   ),
-  nnodes: inert(
+  nnodes: setting(
     count.default(1),
-    "start one process per machine with torchrun's variables (RANK, WORLD_SIZE …) instead",
+    "Machines; each is started with NODE_RANK, MASTER_ADDR and MASTER_PORT, or by a launcher (docs/scale.md).",
   ),
-  device: setting(z.string().default("cpu"), "Where tensors are: cpu, cuda, cuda:1."),
+  launcher: setting(
+    z.enum(["local", "ray"]).default("local"),
+    "Who starts the ranks where no launcher has: this command on this machine, or a Ray cluster.",
+  ),
+  max_failures: setting(
+    countOrZero.default(3),
+    "How often a Ray cluster starts the ranks again after one was lost, from the last checkpoint.",
+  ),
+  ray_address: setting(
+    z.string().nullable().default(null),
+    "The address of Ray's dashboard, http://HOST:8265. Default: RAY_ADDRESS, or this machine's.",
+  ),
+  device: setting(
+    z.string().default("cpu"),
+    "Where tensors are: cpu, cuda, cuda:1. Of several ranks on a machine, cuda is a GPU for each (LOCAL_RANK).",
+  ),
   balance_batch: inert(z.boolean().default(true), "micro-batches are packed by token budget"),
   log_val_generations: inert(z.unknown().optional(), "validation episodes are stored"),
   rollout_data_dir: inert(z.unknown().optional(), "episodes are stored in the run's folder"),

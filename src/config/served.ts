@@ -1,0 +1,138 @@
+/**
+ * @file Who plays in a run, of what the configuration says: our own engine, or vLLM's servers.
+ */
+import { findVllm, VLLM_VARIABLE } from "../generation/index.ts";
+import { findRendezvous } from "../torch/index.ts";
+import { probeTolerance, type ServedOptions } from "../training/index.ts";
+import { ConfigError } from "./override.ts";
+import type { Config } from "./schema.ts";
+import { secretOf } from "./secrets.ts";
+
+const ROLLOUT = "actor_rollout_ref.rollout";
+
+/** Settings that only servers have. */
+const SERVERS_ONLY = [
+  ...["data_parallel_size", "gpu_memory_utilization", "enforce_eager", "dtype", "max_num_seqs"],
+  ...["max_model_len", "engine_kwargs"],
+  ...["executable", "urls", "api_key", "weights_folder", "sync_tolerance", "lora"].map(
+    (n) => `vllm.${n}`,
+  ),
+  ...["start_seconds", "answer_seconds"].map((n) => `vllm.${n}`),
+];
+
+/** Undefined: our own engine plays. */
+export function servedOptions(config: Config): ServedOptions | undefined {
+  const { trainer, actor_rollout_ref: policy } = config;
+  const { rollout, model } = policy;
+  const { vllm } = rollout;
+  const executable = programOf(config);
+  if (!playsServed(config, executable)) return undefined;
+  const device = trainer.device;
+  const dtype = rollout.dtype ?? model.dtype;
+  const { localRank } = findRendezvous();
+  const perReplica = rollout.tensor_model_parallel_size;
+  const apiKey = secretOf(`${ROLLOUT}.vllm.api_key`, vllm.api_key)?.();
+  return {
+    vllm: {
+      executable,
+      urls: vllm.urls,
+      apiKey,
+      replicas: rollout.data_parallel_size,
+      tensorParallel: perReplica,
+      memoryShare: rollout.gpu_memory_utilization,
+      cacheBytes: rollout.cache_bytes,
+      maximumSequences: rollout.max_num_seqs,
+      tokensPerStep: rollout.max_num_batched_tokens,
+      dtype,
+      cutsPrompts: device !== "cpu",
+      eager: rollout.enforce_eager || device === "cpu",
+      threads: trainer.threads ?? undefined,
+      // Replicas have GPUs of their own, those of a rank behind those of the rank before it.
+      devices:
+        device === "cpu"
+          ? undefined
+          : (replica) =>
+              Array.from(
+                { length: perReplica },
+                (_, i) => (localRank * rollout.data_parallel_size + replica) * perReplica + i,
+              ).join(","),
+      words: wordsOf(rollout.engine_kwargs?.vllm ?? {}),
+      startSeconds: vllm.start_seconds,
+      answerSeconds: vllm.answer_seconds,
+    },
+    contextLength: rollout.max_model_len ?? undefined,
+    tolerance: vllm.sync_tolerance ?? probeTolerance(dtype, model.dtype),
+    adapters: vllm.lora === "adapter",
+    weightsFolder: vllm.weights_folder,
+  };
+}
+
+function playsServed({ actor_rollout_ref: { rollout } }: Config, executable: string | undefined) {
+  return rollout.name === "vllm" && (executable !== undefined || rollout.vllm.urls.length > 0);
+}
+
+function programOf({ actor_rollout_ref: { rollout } }: Config): string | undefined {
+  if (rollout.name !== "vllm" || rollout.vllm.urls.length > 0) return undefined;
+  try {
+    return findVllm(rollout.vllm.executable);
+  } catch (error) {
+    throw new ConfigError(`${ROLLOUT}.name is vllm: ${(error as Error).message}`);
+  }
+}
+
+/** block_size: 16 is --block-size 16; true is the option alone, false is none. */
+function wordsOf(options: Readonly<Record<string, string | number | boolean>>): string[] {
+  return Object.entries(options).flatMap(([name, value]) => {
+    const option = `--${name.replaceAll("_", "-")}`;
+    if (typeof value === "boolean") return value ? [option] : [];
+    return [option, String(value)];
+  });
+}
+
+/** What servers cannot do. */
+export function servedProblems(config: Config): string[] {
+  if (!playsServed(config, programOf(config))) return [];
+  const { algorithm, actor_rollout_ref: policy } = config;
+  const { rollout } = policy;
+  const { rollout_is: weights, rollout_rs, bypass_mode } = algorithm.rollout_correction;
+  const problems: string[] = [];
+  for (const setting of ["constrain", "quantization"] as const)
+    if (rollout[setting])
+      problems.push(
+        `${ROLLOUT}.${setting} is of our own engine; with ${ROLLOUT}.name=vllm servers generate.`,
+      );
+  if (algorithm.replay.enable)
+    problems.push(
+      `algorithm.replay.enable=True needs log-probabilities that are exact; with ${ROLLOUT}.name=vllm servers generate.`,
+    );
+  const corrects = (weights !== null && weights !== "none") || rollout_rs !== null || bypass_mode;
+  if (corrects && rollout.temperature !== 1)
+    problems.push(
+      "algorithm.rollout_correction compares log-probabilities of the rollout with those of training. A vLLM server " +
+        `tells those at temperature 1, and ${ROLLOUT}.temperature is ${rollout.temperature}: set it to 1, or leave ` +
+        "the correction (and bypass_mode) out.",
+    );
+  return problems;
+}
+
+/** What somebody should know who asked for another engine than the one that will play. */
+export function engineNotes(config: Config, isGiven: (path: string) => boolean): string[] {
+  const { name } = config.actor_rollout_ref.rollout;
+  if (playsServed(config, programOf(config))) return [];
+  const notes: string[] = [];
+  if (name === "vllm")
+    notes.push(
+      `${ROLLOUT}.name is vllm, and there is no vLLM here (${ROLLOUT}.vllm.executable, ${VLLM_VARIABLE}, the PATH): ` +
+        "our own engine plays.",
+    );
+  else if (name !== "openmanus")
+    notes.push(
+      `${ROLLOUT}.name has no effect here: "${name}" is no engine of ours; there are openmanus and vllm.`,
+    );
+  for (const setting of SERVERS_ONLY)
+    if (isGiven(`${ROLLOUT}.${setting}`))
+      notes.push(
+        `${ROLLOUT}.${setting} has no effect here: it is for servers, and our own engine plays.`,
+      );
+  return notes;
+}
