@@ -7,7 +7,9 @@ import { readFileSync } from "node:fs";
 import { locateAddon } from "../setup/index.ts";
 import { nearest } from "../spelling/index.ts";
 import { UsageError } from "./arguments/usage.ts";
-import { INTERRUPTED } from "./support/interrupt.ts";
+import { INTERRUPTED, interruptWork } from "./support/interrupt.ts";
+import { print, printError } from "./support/print.ts";
+import { systemSentence } from "./support/system-error.ts";
 
 /** Work that was stopped before there was anything to save: no failure, but not done either. */
 const INTERRUPTION = "InterruptedError";
@@ -18,7 +20,8 @@ const INTERRUPTION = "InterruptedError";
  */
 const SHOWN_WITHOUT_STACK: readonly string[] = [
   ...["SetupError", "EnvironmentError", "ConfigError", "ModelFileError", "CheckpointError"],
-  ...["TrajectoryLineError", "ProcessGroupError", "OptionError", INTERRUPTION],
+  ...["TrajectoryLineError", "ProcessGroupError", "OptionError", "FolderError"],
+  ...["MetricsFileError", "ServerError", "WeightsError", "HubError", "NetworkError", INTERRUPTION],
 ];
 
 /** What a command's file exports. */
@@ -69,12 +72,32 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     needsAddon: true,
     load: async () => (await import("./commands/sft.ts")).sftCommand,
   },
+  dpo: {
+    summary: "a model learns from pairs of answers, of which one was better",
+    needsAddon: true,
+    load: async () => (await import("./commands/dpo.ts")).dpoCommand,
+  },
+  "reward-model": {
+    summary: "a model learns to score episodes: a reward, a judge of searches",
+    needsAddon: true,
+    load: async () => (await import("./commands/reward-model.ts")).rewardModelCommand,
+  },
   eval: {
     summary: "how good a model is, and whether it is better than another",
     load: async () => (await import("./commands/eval.ts")).evalCommand,
   },
+  serve: {
+    summary: "a model as a server for OpenAI's and Anthropic's clients; records agents",
+    needsAddon: true,
+    load: async () => (await import("./commands/serve.ts")).serveCommand,
+  },
+  chat: {
+    summary: "talk to a model, or a run's best, in the terminal",
+    needsAddon: true,
+    load: async () => (await import("./commands/chat.ts")).chatCommand,
+  },
   model: {
-    summary: "makes a new model, or shows what a model folder holds",
+    summary: "makes, fetches, pushes and shows models; GGUF files in and out",
     load: async () => (await import("./commands/model.ts")).model,
   },
   env: {
@@ -89,9 +112,21 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "a model or an expert plays; how often it wins, and its trajectories",
     load: async () => (await import("./commands/rollout.ts")).rollout,
   },
+  dashboard: {
+    summary: "runs in the browser, live: curves, episodes, every token",
+    load: async () => (await import("./commands/dashboard.ts")).dashboard,
+  },
+  diagnose: {
+    summary: "what is wrong with a run, with evidence, and which setting to change",
+    load: async () => (await import("./commands/diagnose.ts")).diagnoseCommand,
+  },
   trajectories: {
     summary: "lists, shows and exports episodes",
     load: async () => (await import("./commands/trajectories.ts")).trajectories,
+  },
+  ray: {
+    summary: "runs on a Ray cluster: lists them, stops one, shows its log",
+    load: async () => (await import("./commands/ray.ts")).ray,
   },
   data: {
     summary: "fetches the data of worlds that have some to download",
@@ -132,10 +167,44 @@ function unknownCommand(name: string): string {
 /** The exit code of a program whose reader has gone: 128 + SIGPIPE. */
 const CLOSED_PIPE = 141;
 
-/** `openmanus-rl … | head`: nobody reads any more, which is no mistake of anybody's. */
+/** What a write says when its pipe has no reader, or its terminal was closed. */
+const NOBODY_READS = ["EPIPE", "EIO", "ENXIO"];
+
+/**
+ * `openmanus-rl … | head`: nobody reads any more, which is no mistake of anybody's. Work that can go on
+ * later stops where it can; what it writes until then is lost.
+ */
 function onOutputError(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(CLOSED_PIPE);
+  if (!NOBODY_READS.includes(error.code ?? "")) throw error;
+  if (!interruptWork()) process.exit(CLOSED_PIPE);
+}
+
+/**
+ * Runs a command. Where it waits for something that cannot come any more (a promise that nobody settles, and
+ * no timer or connection that could), Node would end with code 13 and without a word.
+ */
+async function untilNothingHappens(
+  name: string,
+  run: () => Promise<number> | number,
+): Promise<number> {
+  const give = () => {
+    // Only commands that call others' code wait for it; then it is loaded already.
+    void import("../environments/index.ts").then(({ pendingWaits }) => {
+      const waits = pendingWaits();
+      const what = waits.length > 0 ? waits.join(", ") : "something";
+      printError(
+        `openmanus-rl ${name}: it waits for ${what}, and nothing is left that could still happen: a ` +
+          "promise is never settled. Look for it in the world, the reward or the tool of your own.",
+      );
+      process.exit(1);
+    });
+  };
+  process.once("beforeExit", give);
+  try {
+    return await run();
+  } finally {
+    process.off("beforeExit", give);
+  }
 }
 
 export async function main(words: readonly string[]): Promise<number> {
@@ -143,33 +212,38 @@ export async function main(words: readonly string[]): Promise<number> {
     if (!stream.listeners("error").includes(onOutputError)) stream.on("error", onOutputError);
   const [name, ...rest] = words;
   if (name === undefined || ["--help", "-h", "help"].includes(name)) {
-    console.log(overview());
+    print(overview());
     return name === undefined ? 2 : 0;
   }
   if (["--version", "-v"].includes(name)) {
-    console.log(version());
+    print(version());
     return 0;
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!entry) {
-    console.error(`openmanus-rl: ${unknownCommand(name)}`);
+    printError(`openmanus-rl: ${unknownCommand(name)}`);
     return 2;
   }
   try {
     const command = await entry.load();
     if (rest.includes("--help") || rest.includes("-h")) {
-      console.log(command.help);
+      print(command.help);
       return 0;
     }
     if (entry.needsAddon) locateAddon();
-    return await command.run(rest);
+    return await untilNothingHappens(name, () => command.run(rest));
   } catch (error) {
     if (error instanceof Error && SHOWN_WITHOUT_STACK.includes(error.name)) {
-      console.error(`openmanus-rl ${name}: ${error.message}`);
+      printError(`openmanus-rl ${name}: ${error.message}`);
       return error.name === INTERRUPTION ? INTERRUPTED : 1;
     }
+    const ofSystem = systemSentence(error);
+    if (ofSystem !== undefined) {
+      printError(`openmanus-rl ${name}: ${ofSystem}`);
+      return 1;
+    }
     if (!(error instanceof UsageError)) throw error;
-    console.error(`openmanus-rl ${name}: ${error.message}\nopenmanus-rl ${name} --help says more.`);
+    printError(`openmanus-rl ${name}: ${error.message}\nopenmanus-rl ${name} --help says more.`);
     return 2;
   }
 }

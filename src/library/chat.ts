@@ -5,6 +5,8 @@ import { createEngine } from "../generation/index.ts";
 import { type ChatMessage, loadChat, loadModel } from "../models/index.ts";
 import { deriveSeed } from "../torch/index.ts";
 import { policyIn } from "./evaluate.ts";
+import { fetchedModel } from "./hub.ts";
+import { audienceOf } from "./progress.ts";
 
 export interface ChatOptions {
   /** Of the answer. Default 256. */
@@ -15,7 +17,7 @@ export interface ChatOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The answer of a model (its folder, or a run's: the best policy) to a text, or to messages. */
+/** The answer of a model (its folder, its name on the Hub, or a run's folder: the best policy) to a text, or to messages. */
 export async function chat(
   path: string,
   question: string | readonly ChatMessage[],
@@ -24,7 +26,8 @@ export async function chat(
   const { maximumTokens = 256, temperature = 0, seed = 0, signal } = options;
   const messages =
     typeof question === "string" ? [{ role: "user", content: question } as const] : question;
-  const folder = policyIn(path);
+  const place = await fetchedModel(path, audienceOf({ progress: process.stderr }), signal);
+  const folder = policyIn(place);
   const talk = loadChat(folder);
   const model = loadModel(folder);
   const engine = createEngine(model, { tokenizer: talk.tokenizer });

@@ -17,16 +17,16 @@ import type { NewModel, TrainCall, TrainOptions, WarmStart } from "./options.ts"
 type Names<Options> = Readonly<Record<keyof Options, true>>;
 
 const TRAIN: Names<TrainOptions> = {
-  ...{ world: true, worldOptions: true, agent: true, turns: true, constrain: true },
+  ...{ world: true, worldOptions: true, agent: true, turns: true, constrain: true, isolate: true },
   ...{ settings: true, preset: true, algorithm: true, rewards: true, iterations: true },
   ...{ tasks: true, groupSize: true, learningRate: true, optimizer: true, seed: true },
   ...{ validation: true, folder: true, restart: true, model: true, warmStart: true },
-  ...{ loggers: true, progress: true, say: true, signal: true },
-  ...{ onEpisode: true, onIteration: true, onValidation: true },
+  ...{ loggers: true, progress: true, say: true, signal: true, search: true },
+  ...{ onPrepared: true, onEpisode: true, onIteration: true, onValidation: true, onAlarm: true },
 };
 const AGENT: Names<AgentChoices> = {
   ...{ format: true, context: true, history: true, tools: true, prompts: true },
-  ...{ showAdmissible: true, replyTokens: true, promptTokens: true },
+  ...{ examples: true, showAdmissible: true, replyTokens: true, promptTokens: true },
 };
 const ALGORITHM: Names<AlgorithmChoices> = {
   ...{ name: true, estimator: true, loss: true, gamma: true, lambda: true, clipRatio: true },
@@ -36,16 +36,23 @@ const OPTIMIZER: Names<OptimizerChoices> = {
   ...{ warmup: true, schedule: true, weightDecay: true, betas: true },
 };
 const VALIDATION: Names<ValidationChoices> = {
-  ...{ every: true, tasks: true, split: true, heldOut: true, temperature: true },
+  ...{ every: true, tasks: true, split: true, also: true, heldOut: true, temperature: true },
 };
 const NEW_MODEL: Names<NewModel> = {
   ...{ preset: true, family: true, vocabulary: true, tasks: true, numbers: true },
   ...{ matching: true, seed: true },
 };
 const WARM_START: Names<WarmStart> = {
-  ...{ episodes: true, data: true, mistakes: true, repeatMistakes: true, randomActions: true },
+  ...{
+    episodes: true,
+    data: true,
+    keep: true,
+    mistakes: true,
+    repeatMistakes: true,
+    randomActions: true,
+  },
   ...{ randomPattern: true, dagger: true, allTokens: true, epochs: true, learningRate: true },
-  ...{ batchSize: true, weightDecay: true, holdout: true, seed: true },
+  ...{ batchSize: true, weightDecay: true, holdout: true, seed: true, saveMinutes: true },
 };
 
 /** Throws OptionError for a name that is none of train's. */

@@ -8,20 +8,29 @@ import {
   openRunWorld,
   requireModelFolder,
 } from "../assembly/index.ts";
-import { type PlayChoices, type Resolved, resolvePlay, settingsOf } from "../config/index.ts";
+import {
+  type PlayChoices,
+  type Resolved,
+  resolvePlay,
+  type Settings,
+  settingsOf,
+} from "../config/index.ts";
 import {
   comparePaired,
   type PairedComparison,
   type SuccessTable,
   successTable,
 } from "../evaluation/index.ts";
+import { modelFolderOf } from "../models/index.ts";
 import type { Trajectory } from "../rollout/index.ts";
-import { runResults } from "../training/index.ts";
+import { inOrder, oneRank, ownShare, type Ranks, runResults } from "../training/index.ts";
+import { fetchedModel } from "./hub.ts";
 import type { ProgressChoices } from "./options.ts";
-import { audienceOf, throwIfAborted } from "./progress.ts";
+import { audienceOf, interruptedWhile } from "./progress.ts";
+import { requireSameWork, withRanks } from "./ranks.ts";
 
 export interface EvaluateOptions extends PlayChoices, ProgressChoices {
-  /** A model's folder, or a run's: its best policy. */
+  /** A model's folder, its name on the Hub, or a run's folder: its best policy. */
   readonly model: string;
   /** The same tasks with another model, and a paired test of the difference. */
   readonly against?: string | undefined;
@@ -64,37 +73,63 @@ export type EvaluationOf<Options> = Options extends { readonly against: string }
 export async function evaluate<Options extends EvaluateOptions>(
   options: Options,
 ): Promise<EvaluationOf<Options>> {
-  const model = policyIn(options.model);
-  const resolved = await resolvePlay(options, settingsOf(model));
-  return (await evaluateWith(resolved, { ...options, model })) as EvaluationOf<Options>;
+  return withRanks(async (ranks) => {
+    const heard = ranks.isFirst ? options : { ...options, progress: false, say() {} };
+    const model = await playerIn(options.model, heard);
+    const resolved = await resolvePlay(options, settingsOf(modelFolderOf(model), givenBy(options)));
+    const against =
+      options.against === undefined ? undefined : await playerIn(options.against, heard);
+    await requireSameWork(ranks, {
+      ...resolved,
+      models: { model, ...(against !== undefined && { against }) },
+    });
+    const found = await evaluateWith(resolved, { ...heard, model, against }, ranks);
+    return found as EvaluationOf<Options>;
+  });
 }
 
-/** The same, where the settings are known already. */
+/** What was said of the world, which a model's folder may not say by itself. */
+function givenBy({ settings, world, worldOptions }: PlayChoices): Settings {
+  const env = {
+    ...settings?.env,
+    ...(world !== undefined && { env_name: "given" }),
+    options: { ...worldOptions, ...settings?.env?.options },
+  };
+  return { env };
+}
+
+/** The same, where the settings are known already. Each rank plays its share of the tasks; all have the result. */
 export async function evaluateWith(
   { play, world: where }: Pick<Resolved, "play" | "world">,
   options: EvaluateOptions,
+  ranks: Ranks = oneRank(),
 ): Promise<Evaluation> {
-  const { model, tasks: count = null, episodes = 1, signal } = options;
-  const { progress } = audienceOf(options);
+  const { tasks: count = null, episodes = 1, signal } = options;
+  const audience = audienceOf(options);
+  const { progress } = audience;
+  const model = await fetchedModel(options.model, audience, signal);
+  const against =
+    options.against === undefined ? undefined : await playerIn(options.against, options);
   const world = await openRunWorld(where);
   try {
-    const set = await world.world.tasks(options.split ?? world.valSplit);
+    const set = await world.namedTasks(options.split ?? world.valSplit);
     const tasks = chosenTasks(set, count);
+    const own = ownShare(tasks, ranks);
     const played = async (folder: string): Promise<readonly Trajectory[]> => {
       let done = 0;
       try {
         const { all } = await evaluateFolder(folder, {
-          ...{ play, world, tasks, members: episodes, signal },
-          onEpisode: () => progress.show(folder, ++done, tasks.length * episodes),
+          ...{ play, world, tasks: own, members: episodes },
+          signal: signal ? AbortSignal.any([signal, ranks.lost]) : ranks.lost,
+          onEpisode: () => progress.show(folder, ++done, own.length * episodes),
         });
-        throwIfAborted(signal, "while episodes were played");
-        return all;
+        if (ranks.any(signal?.aborted ?? false)) throw interruptedWhile("episodes were played");
+        return inOrder(ranks.gather(all), episodes);
       } finally {
         progress.clear();
       }
     };
-    const own = await played(model);
-    const against = options.against === undefined ? undefined : policyIn(options.against);
+    const ofModel = await played(model);
     const other = against === undefined ? undefined : await played(against);
     return {
       model,
@@ -103,14 +138,20 @@ export async function evaluateWith(
       split: set.split,
       tasks: tasks.length,
       constrained: play.constrain,
-      table: successTable(own, play.validity),
-      trajectories: own,
+      table: successTable(ofModel, play.validity),
+      trajectories: ofModel,
       against: other && { model: against!, table: successTable(other, play.validity) },
-      comparison: other && comparePaired(other, own),
+      comparison: other && comparePaired(other, ofModel),
     };
   } finally {
     await world.world.close?.();
   }
+}
+
+/** What plays: the model of a folder or a run, or one on the Hub, which is fetched and keeps its name. */
+async function playerIn(place: string, options: ProgressChoices): Promise<string> {
+  const found = await fetchedModel(place, audienceOf(options), options.signal);
+  return modelFolderOf(found) === found ? policyIn(found) : found;
 }
 
 /** The model of a folder: itself, or the best policy of a run (the last, where it has not validated). */

@@ -48,11 +48,19 @@ export type {
   DeepPartial,
   OptimizerChoices,
   PlayChoices,
+  SearchChoices,
   Settings,
   TrainingChoices,
   ValidationChoices,
 } from "../config/index.ts";
 export { ConfigError } from "../config/index.ts";
+export {
+  type Diagnosis,
+  diagnose,
+  diagnosisText,
+  type EpisodeExcerpt,
+  type Finding,
+} from "../dashboard/index.ts";
 export {
   type Answer,
   callTool,
@@ -74,6 +82,10 @@ export {
   type WorldDefinition,
 } from "../environments/index.ts";
 export {
+  ALARMS,
+  type Alarm,
+  type AlarmEvent,
+  type AlarmName,
   comparePaired,
   type PairedComparison,
   type SuccessRow,
@@ -81,7 +93,27 @@ export {
   successReport,
   successTable,
 } from "../evaluation/index.ts";
+export { FolderError } from "../folders/index.ts";
+export {
+  type AgentProgramOptions,
+  agentProgram,
+  type JudgedEpisode,
+  type ModelAccess,
+  type ProgramAnswer,
+  type ProgramTask,
+  type ToolCall,
+} from "../gateway/index.ts";
 export type { ChatMessage } from "../models/index.ts";
+export {
+  type FetchedModel,
+  type FetchOptions,
+  fetchModel,
+  HubError,
+  type HubFailure,
+  type HubLimits,
+  type HubVariables,
+  type PushedModel,
+} from "../models/index.ts";
 export type { Metrics, MetricsLogger } from "../monitoring/index.ts";
 export {
   consistency,
@@ -97,8 +129,10 @@ export {
   type RewardComponent,
   type RewardInput,
   type RewardValue,
+  type RewardModelKind,
   repetition,
   rewardFunction,
+  rewardModel,
   score,
   timePenalty,
 } from "../rewards/index.ts";
@@ -108,8 +142,12 @@ export {
   type Trajectory,
   type Turn,
 } from "../rollout/index.ts";
-export type { Learner, RunState, Stop, Validation } from "../training/index.ts";
+export type { Health, Learner, Ranks, RunState, Stop, Validation } from "../training/index.ts";
+export { modelCard, type RunPolicy } from "./card.ts";
 export { type ChatOptions, chat } from "./chat.ts";
+export { checkDevice, type DeviceCheckOptions, type DeviceReport } from "./devices/check.ts";
+export type { DeviceFinding, Outcome } from "./devices/finding.ts";
+export { type DpoOptions, dpo } from "./dpo.ts";
 export {
   type ComparedEvaluation,
   type EvaluateOptions,
@@ -119,9 +157,28 @@ export {
   evaluateWith,
   policyIn,
 } from "./evaluate.ts";
+export {
+  type FetchedPublished,
+  fetchPublished,
+  PUBLISHED_MODELS,
+  type PublishedModel,
+} from "./fetch/fetch.ts";
+export type { ModelSource, SourceOptions } from "./fetch/source.ts";
+export { fetchedModel, fetchShown } from "./hub.ts";
 export { makeModel } from "./model.ts";
 export type { NewModel, ProgressChoices, TrainCall, TrainOptions, WarmStart } from "./options.ts";
+export type { LearningChoices, PreferenceOptions, PreferenceReport } from "./preferences.ts";
 export { type Audience, audienceOf, InterruptedError } from "./progress.ts";
+export { type PushCall, push } from "./push.ts";
+export { isFirstRank, tellingRanks, withRanks } from "./ranks.ts";
+export { type RewardModelOptions, trainRewardModel } from "./reward-model.ts";
 export type { Run, RunEvaluateOptions } from "./run.ts";
+export {
+  type ServedModel,
+  type ServedModelOptions,
+  type ServeOptions,
+  serve,
+} from "./serve.ts";
 export { type SftOptions, type SftReport, sft } from "./sft.ts";
+export { openTalk, type Talk, type TalkListener, type TalkOptions } from "./talk.ts";
 export { type Plan, planOf, train, warmStart } from "./train.ts";

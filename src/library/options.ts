@@ -6,7 +6,7 @@ import type { WorldDefinition } from "../environments/index.ts";
 import type { ChatMessage, Family, Numbers, PresetName } from "../models/index.ts";
 import type { MetricsLogger, TerminalStream } from "../monitoring/index.ts";
 import type { Trajectory } from "../rollout/index.ts";
-import type { Hooks } from "../training/index.ts";
+import type { Hooks, KeptEpisodes } from "../training/index.ts";
 
 /** A new model with random weights, and a tokenizer that learns the world's words. */
 export interface NewModel {
@@ -30,6 +30,8 @@ export interface WarmStart {
   readonly episodes?: number;
   /** In place of the expert: a file or a folder (trajectories, chats), episodes, or chats. */
   readonly data?: string | readonly Trajectory[] | readonly (readonly ChatMessage[])[];
+  /** Of episodes in `data`: all, those that were won, or the best of each task. Default all. */
+  readonly keep?: KeptEpisodes;
   /** The share of turns in which the expert makes a mistake and goes on. Default 0.05. */
   readonly mistakes?: number;
   /** How likely a mistake is tried again, each time. Default 0. */
@@ -52,6 +54,8 @@ export interface WarmStart {
   readonly holdout?: number | "tenth";
   /** Where tasks begin and experts are seeded. Default: the run's seed. */
   readonly seed?: number;
+  /** Minutes between two checkpoints, from which it goes on if it is stopped. Default 5. */
+  readonly saveMinutes?: number;
 }
 
 /** Who sees how it goes. */
@@ -66,10 +70,12 @@ export interface ProgressChoices {
 
 export interface TrainOptions extends TrainingChoices, ProgressChoices, Hooks {
   readonly world: string | WorldDefinition;
-  /** The folder of a model, or a new one. */
+  /** The folder of a model, its name on the Hub (`org/name`, `org/name@revision`), or a new one. */
   readonly model: string | NewModel;
   readonly warmStart?: WarmStart | false;
   readonly loggers?: readonly MetricsLogger[];
+  /** Model and warm start are there, and nothing has been trained yet: to see how it plays, for example. */
+  readonly onPrepared?: (start: string) => void | Promise<void>;
 }
 
 /** The same where world and model may stand in the settings (env.env_name, the model's path). */

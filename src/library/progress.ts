@@ -7,6 +7,7 @@ import {
   type Progress,
   type TerminalStream,
 } from "../monitoring/index.ts";
+import { visible } from "../spelling/index.ts";
 import type { ProgressChoices } from "./options.ts";
 
 export interface Audience {
@@ -26,7 +27,7 @@ export function audienceOf({ progress = true, say }: ProgressChoices): Audience 
       say ??
       ((text) => {
         line.clear();
-        stream?.write(`${text}\n`);
+        stream?.write(`${visible(text)}\n`);
       }),
   };
 }
@@ -39,4 +40,8 @@ export class InterruptedError extends Error {
 export function throwIfAborted(signal: AbortSignal | undefined, where: string): void {
   if (signal?.aborted)
     throw new InterruptedError(`interrupted ${where}; the same call begins with that again`);
+}
+
+export function interruptedWhile(what: string): InterruptedError {
+  return new InterruptedError(`interrupted while ${what}; the same call begins with that again`);
 }

@@ -13,6 +13,7 @@ import { formOf, type PlayChoices, resolveTraining } from "../config/index.ts";
 import {
   type Chat,
   type ChatMessage,
+  fingerprintsOf,
   loadChat,
   loadModel,
   type Model,
@@ -26,13 +27,26 @@ import {
   examplesOfEverything,
   expertEpisodes,
   fineTune,
+  fingerprintOfExamples,
+  folderOfFirst,
+  keptEpisodes,
+  openWork,
+  type Ranks,
   readExamples,
+  requireNewModel,
+  requireTokensOf,
+  resumeFrom,
+  type SftPosition,
   type SftResult,
   type TrainingOptions,
   taskOrder,
+  type Work,
+  weightsIn,
 } from "../training/index.ts";
+import { fetchedModel } from "./hub.ts";
 import type { ProgressChoices, WarmStart } from "./options.ts";
-import { type Audience, audienceOf, throwIfAborted } from "./progress.ts";
+import { type Audience, audienceOf, InterruptedError, throwIfAborted } from "./progress.ts";
+import { requireSameWork, withRanks } from "./ranks.ts";
 
 /** As in model.ts. */
 const ORDER = 2;
@@ -51,6 +65,8 @@ export interface SftParts extends WarmStart {
   readonly isNew?: boolean;
   readonly audience: Audience;
   readonly signal?: AbortSignal | undefined;
+  /** The processes that learn together. */
+  readonly ranks: Ranks;
 }
 
 type Learning = Required<Pick<WarmStart, "epochs" | "learningRate" | "batchSize">>;
@@ -78,7 +94,7 @@ export interface SftReport extends SftResult {
   readonly heldOut: number;
 }
 
-/** What `sft` takes: a model's folder, a world or episodes, and where the result goes. */
+/** What `sft` takes: a model's folder or its name on the Hub, a world or episodes, and where the result goes. */
 export interface SftOptions extends WarmStart, PlayChoices, ProgressChoices {
   /** Default: where the settings say it is. */
   readonly model?: string;
@@ -89,44 +105,97 @@ export interface SftOptions extends WarmStart, PlayChoices, ProgressChoices {
 }
 
 /** Fine-tunes a model on episodes of a world's expert, or on one's own. */
-export async function sft(options: SftOptions): Promise<SftReport> {
+export function sft(options: SftOptions): Promise<SftReport> {
+  return withRanks((ranks) => sftOnRanks(options, ranks));
+}
+
+async function sftOnRanks(given: SftOptions, ranks: Ranks): Promise<SftReport> {
+  const options = ranks.isFirst ? given : { ...given, progress: false, say() {} };
   const named = await resolveTraining(options, options.model);
-  const model = requireModelFolder(named.options.model.folder);
+  const audience = audienceOf(options);
+  const place = await fetchedModel(named.options.model.folder, audience, options.signal);
+  const model = requireModelFolder(place);
   // The form that a model has learned is what it goes on with, as in training.
-  const { options: run } = await resolveTraining(options, model, formOf(model));
+  const resolved = await resolveTraining(options, model, formOf(model, options.settings));
+  const { options: run } = resolved;
+  await requireSameWork(ranks, { ...resolved, models: { model } });
   const world = await openRunWorld(run.world);
   try {
     return await fineTuneFolder({
       ...options,
       seed: options.seed ?? run.seed,
-      ...{ model, world, run, audience: audienceOf(options) },
+      ...{ model, world, run, audience, ranks },
     });
   } finally {
     await world.world.close?.();
   }
 }
 
+/** Minutes of work that a killed fine-tuning loses at most. */
+const SAVE_MINUTES = 5;
+
 export async function fineTuneFolder(parts: SftParts): Promise<SftReport> {
-  const { model: folder, out, run, audience, signal } = parts;
+  // Rank 0 makes the episodes, writes checkpoints and the model; all of them learn.
+  const { ranks } = parts;
+  if (ranks.isFirst) requireNewModel(parts.out, parts.model);
+  const work = ranks.isFirst ? openWork<SftPosition>(parts.out) : undefined;
+  try {
+    const report = await fineTuneIn(work, parts);
+    work?.remove();
+    return report;
+  } finally {
+    work?.release();
+  }
+}
+
+async function fineTuneIn(
+  work: Work<SftPosition> | undefined,
+  parts: SftParts,
+): Promise<SftReport> {
+  const { model: folder, out, run, audience, signal, saveMinutes = SAVE_MINUTES, ranks } = parts;
   const { say, progress } = audience;
   const chat = loadChat(folder);
-  const model = loadModel(folder, { dtype: run.play.dtype, device: run.play.device as "cpu" });
+  const load = { dtype: run.play.dtype, device: run.play.device as "cpu" };
+  let model = loadModel(folder, load);
   try {
-    const examples = await examplesFor(parts, model, chat);
+    const made = ranks.isFirst ? await examplesFor(parts, model, chat) : [];
     throwIfAborted(signal, "while episodes were made");
+    const examples = ranks.broadcast(made);
     const { holdout = 0 } = parts;
+    if (typeof holdout === "number" && holdout > 0 && holdout >= examples.length)
+      throw new OptionError(
+        `holdout: ${holdout} sequences are to be held out, and there are ${examples.length}; leave some to learn`,
+      );
     const wanted = holdout === "tenth" ? Math.min(50, Math.floor(examples.length / 10)) : holdout;
     const held = Math.max(0, Math.min(wanted, examples.length - 1));
     const training = examples.slice(0, examples.length - held);
     const validation = examples.slice(examples.length - held);
     const usual = parts.isNew ? forNewModel(training.length) : FOR_PRETRAINED;
     const { epochs, learningRate: lr, batchSize } = { ...usual, ...chosen(parts) };
+    const weightDecay = parts.weightDecay ?? (parts.isNew ? 0 : 0.01);
+    const { seed } = parts;
     say(`${training.length} sequences to learn, ${validation.length} held out`);
+    const identity = {
+      ...{ epochs, lr, batchSize, weightDecay, seed, ...fingerprintsOf(folder) },
+      ...{ sequences: training.length, learned: fingerprintOfExamples(training) },
+    };
+    const found = ranks.broadcast(work?.resume(identity));
+    const copy = found === undefined ? undefined : folderOfFirst(ranks, found);
+    if (copy) {
+      model.dispose();
+      model = loadModel(weightsIn(copy.path), load);
+    }
+    const resume = copy && resumeFrom<SftPosition>(copy.path);
+    if (resume) say(`going on after update ${resume.position.update} (${copy.path})`);
     const result = await fineTune(model, training, {
-      ...{ epochs, lr, batchSize },
-      weightDecay: parts.weightDecay ?? (parts.isNew ? 0 : 0.01),
-      seed: parts.seed,
-      validation,
+      ...{ epochs, lr, batchSize, weightDecay, seed, validation, resume, ranks },
+      ...(work && {
+        checkpoints: {
+          minutes: saveMinutes,
+          save: (position, optimizer) =>
+            work.save(position, (place) => saveModel(model, place), optimizer, identity),
+        },
+      }),
       checkpointing: run.model.gradientCheckpointing,
       signal,
       onUpdate: ({ update, updates, loss }) =>
@@ -141,8 +210,13 @@ export async function fineTuneFolder(parts: SftParts): Promise<SftReport> {
       },
     });
     progress.clear();
-    throwIfAborted(signal, "in the warm start");
-    saveModel(model, out, { tokenizerFolder: folder, extraFiles: run.checkpoints.notes });
+    copy?.dispose();
+    if (result.isStopped)
+      throw new InterruptedError(
+        `interrupted after update ${result.updates}, and saved; the same call goes on from there ` +
+          `(${parts.out}.training)`,
+      );
+    if (work) saveModel(model, out, { tokenizerFolder: folder, extraFiles: run.checkpoints.notes });
     return { ...result, model: out, learned: training.length, heldOut: validation.length };
   } finally {
     model.dispose();
@@ -153,11 +227,11 @@ async function examplesFor(parts: SftParts, model: Model, chat: Chat): Promise<E
   const { data, allTokens = parts.isNew ?? false } = parts;
   const examples = allTokens ? examplesOfEverything : examplesOf;
   if (data === undefined) return (await played(parts, model, chat)).flatMap(examples);
-  if (typeof data === "string") return readExamples(data, chat);
+  if (typeof data === "string") return readExamples(data, chat, parts.keep);
   if (data.length === 0) throw new OptionError("warmStart: data has no episodes");
-  return isChats(data)
-    ? data.map((messages) => exampleOfChat(chat, messages))
-    : data.flatMap(examples);
+  if (isChats(data)) return data.map((messages) => exampleOfChat(chat, messages));
+  for (const trajectory of data) requireTokensOf(chat, trajectory, "warmStart.data");
+  return keptEpisodes(data, parts.keep ?? "all", "data").flatMap(examples);
 }
 
 function isChats(

@@ -5,7 +5,7 @@
  *
  * Each leaves its folder; what is there already is not done again, and a run that was stopped goes on.
  */
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { openRunWorld, requireModelFolder } from "../assembly/index.ts";
 import {
@@ -16,29 +16,35 @@ import {
   resolveTraining,
   runFolder,
 } from "../config/index.ts";
+import { writeRunReport } from "../dashboard/index.ts";
+import { meansHub, modelFolderOf } from "../models/index.ts";
 import { openTerminal, type TerminalLogger } from "../monitoring/index.ts";
+import { findRendezvous } from "../torch/index.ts";
 import {
-  type HeldLock,
-  joinRanks,
-  lockRunFolder,
+  type FolderOfFirst,
+  folderOfFirst,
+  type HeldFolder,
   type Ranks,
+  readRunDescription,
   runTraining,
-  writeRunReport,
 } from "../training/index.ts";
 import { checkOptions } from "./check.ts";
 import { policyIn } from "./evaluate.ts";
+import { fetchedModel } from "./hub.ts";
 import { loggersOf } from "./loggers.ts";
 import { makeModel } from "./model.ts";
 import type { NewModel, TrainCall, TrainOptions } from "./options.ts";
 import { type Audience, audienceOf, throwIfAborted } from "./progress.ts";
+import { heldByFirst, requireSameWork, tellWhoSharesNot, withRanks } from "./ranks.ts";
 import { type Run, runOf } from "./run.ts";
 import { fineTuneFolder } from "./sft.ts";
 
 /** Trains an agent. Called again with the same folder, it goes on where it was stopped. */
 export function train(options: TrainOptions | TrainCall): Promise<Run> {
-  return whenPrepared(options, async (plan, ranks, lock) => {
+  return whenPrepared(options, async (plan, ranks, held) => {
     const { config, folder } = plan;
-    const { stream } = plan.audience;
+    if (ranks.isFirst) await options.onPrepared?.(plan.start);
+    const stream = ranks.isFirst ? plan.audience.stream : undefined;
     let view: TerminalLogger | undefined;
     const showing = () => {
       view = openTerminal({
@@ -49,8 +55,7 @@ export function train(options: TrainOptions | TrainCall): Promise<Run> {
       return view;
     };
     const say =
-      options.say ??
-      ((text: string) => (view ? view.print(text) : ranks.isFirst && plan.audience.say(text)));
+      options.say ?? ((text: string) => (view ? view.print(text) : plan.audience.say(text)));
     options.signal?.addEventListener(
       "abort",
       () => say("finishing the iteration, then saving; then the run ends"),
@@ -61,9 +66,9 @@ export function train(options: TrainOptions | TrainCall): Promise<Run> {
       ...hooksOf(options),
       options: plan.options,
       loggers: stream ? [...loggers, showing] : loggers,
-      ...{ say, signal: options.signal, ranks, lock },
+      ...{ say, signal: options.signal, ranks, held },
     });
-    const report = ranks.isFirst ? await writeRunReport(folder) : undefined;
+    const report = ranks.isFirst ? writeRunReport(folder) : undefined;
     return runOf(plan, result, report);
   });
 }
@@ -76,22 +81,52 @@ export function warmStart(options: TrainOptions | TrainCall): Promise<string> {
   return whenPrepared(options, async ({ start }) => start);
 }
 
-/** Works in the run's folder, which is this process's own meanwhile, when model and warm start are there. */
-async function whenPrepared<Result>(
+/**
+ * Works in the run's folder, which is this process's own meanwhile, when model and warm start are there. Where
+ * it is to begin anew, what is there is put aside until the new run has begun, and comes back if it cannot.
+ */
+function whenPrepared<Result>(
   options: TrainCall,
-  work: (plan: Plan, ranks: Ranks, lock: HeldLock | undefined) => Promise<Result>,
+  work: (plan: Plan, ranks: Ranks, held: HeldFolder | undefined) => Promise<Result>,
 ): Promise<Result> {
-  const plan = await planOf(options);
-  const ranks = joinRanks();
-  let lock: HeldLock | undefined;
-  try {
-    lock = ranks.isFirst ? lockRunFolder(plan.folder) : undefined;
-    await prepare(options, plan, ranks);
-    return await work(plan, ranks, lock);
-  } finally {
-    lock?.release();
-    ranks.close();
-  }
+  return withRanks(async (ranks) => {
+    const found = await planOf(options);
+    const plan = ranks.isFirst ? found : { ...found, audience: audienceOf(SILENT) };
+    const { critic } = plan.options;
+    await requireSameWork(ranks, {
+      ...plan,
+      models: {
+        ...(!plan.isNewModel && { model: plan.model }),
+        ...(critic.folder !== undefined && { critic: critic.folder }),
+      },
+    });
+    const held = await heldByFirst(ranks, plan.folder);
+    let received: FolderOfFirst | undefined;
+    try {
+      tellWhoSharesNot(ranks, plan.folder, plan.audience.say);
+      if (options.restart) held?.owned.setAside();
+      received = await prepare(options, plan, ranks, held);
+      const result = await work(startingFrom(plan, received), ranks, held);
+      held?.owned.discardPrevious();
+      return result;
+    } catch (error) {
+      held?.owned.restorePrevious();
+      throw error;
+    } finally {
+      received?.dispose();
+      held?.release();
+    }
+  });
+}
+
+/** Ranks other than 0 say nothing. */
+const SILENT = { progress: false, say() {} };
+
+/** The plan with the model where this rank has it. */
+function startingFrom(plan: Plan, received: FolderOfFirst | undefined): Plan {
+  if (received === undefined || received.path === plan.start) return plan;
+  const { options } = plan;
+  return { ...plan, options: { ...options, model: { ...options.model, folder: received.path } } };
 }
 
 /** What a call to `train` will do. */
@@ -113,61 +148,112 @@ export async function planOf(options: TrainCall): Promise<Plan> {
   const given = { ...options, ...(preset !== undefined && { preset }) };
   const first = await resolveTraining(given);
   const folder = runFolder(first.config);
+  const audience = audienceOf(options);
+  const beginsAnew = options.restart || first.options.run.resume === "new";
+  const onMachine = (place: string) =>
+    fetchedModel(beginsAnew ? place : asBegun(folder, place), audience, options.signal);
   const model =
     typeof options.model === "object"
       ? join(folder, "model")
-      : policyOf(options.model || first.options.model.folder);
+      : await onMachine(policyOf(options.model || first.options.model.folder));
+  const { advantages, critic: values } = first.options;
+  const critic = advantages.estimator.needs.critic ? values.folder : undefined;
   const start = options.warmStart ? join(folder, "warm") : model;
   // The form that a model has learned is what it goes on with.
-  const resolved = await resolveTraining(given, start, isNewModel ? {} : formOf(model));
-  return { ...resolved, folder, model, start, isNewModel, audience: audienceOf(options) };
+  const resolved = await resolveTraining(
+    given,
+    start,
+    isNewModel ? {} : formOf(modelFolderOf(model), given.settings),
+    critic && (await onMachine(critic)),
+  );
+  const notes = [...resolved.notes, ...rankNotes(resolved.config)];
+  return { ...resolved, notes, folder, model, start, isNewModel, audience };
 }
 
-/** Rank 0 makes what is missing; the others wait for it. */
-async function prepare(options: TrainCall, plan: Plan, ranks: Ranks): Promise<void> {
-  if (ranks.isFirst) {
-    // What a run leaves besides, it removes itself when it begins.
-    if (options.restart)
-      for (const made of [plan.isNewModel && plan.model, options.warmStart && plan.start])
-        if (made) rmSync(made, { recursive: true, force: true });
-    const needsModel = plan.isNewModel && !isModel(plan.model);
-    const needsWarmStart = options.warmStart && !isModel(plan.start);
-    const { say } = plan.audience;
-    if (plan.isNewModel && !needsModel) say(`the new model is there already (${plan.model})`);
-    if (options.warmStart && !needsWarmStart)
-      say(`the warm start is there already (${plan.start})`);
-    if (needsModel || needsWarmStart) {
-      const world = await openRunWorld(plan.world);
-      try {
-        if (needsModel)
-          await makeModel(plan.model, options.model as NewModel, world, plan.play, say);
-        throwIfAborted(options.signal, "before the warm start");
-        if (needsWarmStart) await warmUp(options, plan, world);
-      } finally {
-        await world.world.close?.();
-      }
+/** Ranks that are asked for and are not there: the command line starts them, a program cannot start itself again. */
+function rankNotes({ trainer: { nnodes, n_gpus_per_node: each } }: Config): string[] {
+  const wanted = nnodes * Math.max(1, each);
+  const there = findRendezvous().worldSize;
+  if (wanted <= 1 || wanted === there) return [];
+  return [
+    `${wanted} ranks are asked for (trainer.nnodes × trainer.n_gpus_per_node), and this program is one of ${there}: ` +
+      "start it by torchrun, mpirun or srun, or with launch() of openmanus-rl/torch; the command line starts its own",
+  ];
+}
+
+/**
+ * Makes what is missing: rank 0 a new model, all together the warm start. Gives the model to begin with, on ranks
+ * that do not see rank 0's folder a copy.
+ */
+async function prepare(
+  options: TrainCall,
+  plan: Plan,
+  ranks: Ranks,
+  held: HeldFolder | undefined,
+): Promise<FolderOfFirst | undefined> {
+  const { say } = plan.audience;
+  const [needsModel, needsWarmStart] = ranks.broadcast([
+    plan.isNewModel && !isModel(plan.model),
+    options.warmStart ? !isModel(plan.start) : false,
+  ]);
+  if (plan.isNewModel && !needsModel) say(`the new model is there already (${plan.model})`);
+  if (options.warmStart && !needsWarmStart) say(`the warm start is there already (${plan.start})`);
+  if (needsModel || needsWarmStart) {
+    const world = await openRunWorld(plan.world);
+    try {
+      if (needsModel) held?.owned.claim(["model"]);
+      if (needsWarmStart) held?.owned.claim(["warm", "warm.training"]);
+      if (needsModel && held)
+        await makeModel(plan.model, options.model as NewModel, world, plan.play, say);
+      throwIfAborted(options.signal, "before the warm start");
+      ranks.broadcast(true);
+      if (needsWarmStart) await warmUp(options, plan, world, ranks);
+    } finally {
+      await world.world.close?.();
     }
-    requireModelFolder(plan.start);
   }
+  if (held) requireModelFolder(plan.start);
   ranks.broadcast(true);
+  // What was there before the run is on every machine; what the run made, on rank 0's.
+  return plan.isNewModel || options.warmStart ? folderOfFirst(ranks, plan.start) : undefined;
 }
 
 async function warmUp(
   options: TrainCall,
   plan: Plan,
   world: Awaited<ReturnType<typeof openRunWorld>>,
+  ranks: Ranks,
 ): Promise<void> {
   const { audience, isNewModel, options: run } = plan;
-  requireModelFolder(plan.model);
+  const received = isNewModel ? folderOfFirst(ranks, plan.model) : undefined;
+  const model = requireModelFolder(received?.path ?? plan.model);
   const wanted = options.warmStart || {};
   const { tokens, loss, learned } = await fineTuneFolder({
     ...wanted,
     isNew: isNewModel,
     seed: wanted.seed ?? run.seed,
-    ...{ model: plan.model, out: plan.start, world, run, audience },
+    ...{ model, out: plan.start, world, run, audience, ranks },
     signal: options.signal,
-  });
+  }).finally(() => received?.dispose());
   audience.say(`warm start on ${learned} sequences (${tokens} tokens), loss ${loss.toFixed(2)}`);
+}
+
+/**
+ * A run that goes on does so with the commit that it began with, wherever the name on the Hub leads by now; unless
+ * another revision is asked for.
+ */
+function asBegun(run: string, place: string): string {
+  if (!meansHub(place) || !existsSync(run)) return place;
+  const known = (value: unknown): string | undefined => {
+    if (typeof value === "string") return value.startsWith(`${place}@`) ? value : undefined;
+    if (typeof value !== "object" || value === null) return undefined;
+    for (const inside of Object.values(value)) {
+      const found = known(inside);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return known(readRunDescription(run)?.identity) ?? place;
 }
 
 /** Of a run's folder, its best policy; whatever else is there is looked at later. */
@@ -186,6 +272,6 @@ function titleOf(config: Config): string {
   );
 }
 
-function hooksOf({ onEpisode, onIteration, onValidation }: TrainCall) {
-  return { onEpisode, onIteration, onValidation };
+function hooksOf({ onEpisode, onIteration, onValidation, onAlarm }: TrainCall) {
+  return { onEpisode, onIteration, onValidation, onAlarm };
 }

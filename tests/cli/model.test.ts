@@ -79,7 +79,9 @@ describe("model init", () => {
     expect(await main([...words, "env.env_name=hausehold"])).not.toBe(0);
   });
 
-  it.each(["qwen3", "llama", "mistral"])("of the family %s, several texts", async (family) => {
+  const families = ["qwen3", "llama", "mistral", "smollm3", "gemma3_text"];
+
+  it.each(families)("of the family %s, several texts", async (family) => {
     const parent = temporaryFolder();
     const texts = ["--text", text(parent, "a"), text(parent, "b"), "--text", text(parent, "c")];
     const folder = join(parent, "model");
@@ -141,7 +143,7 @@ describe("model init", () => {
       /--seed takes a whole number; got "x"/,
     ],
     ["an unknown option", ["init", "F", "--size", "3"], 2, /--size/],
-    ["nothing", [], 2, /model init FOLDER and model info FOLDER/],
+    ["nothing", [], 2, /there are model init FOLDER, info FOLDER, fetch NAME/],
     ["no model", ["info", "/nowhere/model"], 1, /the folder does not exist/],
     ["two folders", ["info", "a", "b"], 2, /info takes one folder/],
   ])("%s: a message and an exit code", async (_, words, code, message) => {

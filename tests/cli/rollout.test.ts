@@ -1,12 +1,14 @@
 /**
  * @file The commands rollout and trajectories.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { tokenText } from "../../src/cli/support/trajectory-text.ts";
+import { MARKER_FILE } from "../../src/folders/index.ts";
 import { loadTokenizer } from "../../src/models/index.ts";
 import { readTrajectories } from "../../src/rollout/index.ts";
 import { answerOf, fakeServer, sendJson } from "../generation/server/fake-server.ts";
@@ -31,13 +33,50 @@ let runs = 0;
 const fresh = () => join(folder, `run-${runs++}`);
 
 describe("rollout", () => {
+  it("does not keep episodes that it has stored", { timeout: 120_000 }, async () => {
+    // The world looks at the memory that is in use when an episode begins, garbage taken away.
+    const [world, memory] = [join(folder, "wordy.mts"), join(folder, "memory.txt")];
+    writeFileSync(
+      world,
+      `import { appendFileSync } from "node:fs";
+       import { defineEnvironment } from "openmanus-rl";
+       export default defineEnvironment({
+         name: "wordy",
+         summary: "says much",
+         maximumSteps: 2,
+         splits: { train: 120 },
+         start: (task) => {
+           gc();
+           appendFileSync(${JSON.stringify(memory)}, process.memoryUsage().heapUsed + "\\n");
+           return 0;
+         },
+         intro: () => "go on",
+         act: () => ({ text: Math.random() + "word ".repeat(30000), won: true }),
+         expert: () => ({ act: () => "go" }),
+       });`,
+    );
+    const words = ["rollout", world, "--expert", "--tasks", "120", "--concurrency", "1"];
+    const place = fresh();
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ["--expose-gc", "bin/openmanus-rl.mjs", ...words, "--out", place],
+      { encoding: "utf8" },
+    );
+    expect(status, stderr).toBe(0);
+    const used = readFileSync(memory, "utf8").trim().split("\n").map(Number);
+    expect(used).toHaveLength(120);
+    // An episode takes 150 kB: if they were kept, 100 of them would take 15 MB.
+    expect(used[119]! - used[19]!).toBeLessThan(8e6);
+    expect([...readTrajectories(place)]).toHaveLength(120);
+  });
+
   it("lets the expert play, and says how often it wins, by kind", async () => {
     const place = fresh();
     const words = ["rollout", ...WORLD, "--expert", "--tasks", "6", "--episodes", "2"];
     expect(await main([...words, "--format", "openmanus", "--out", place])).toBe(0);
     expect(out.join("\n")).toMatch(/^all +12 +12 +100\.0 % +75\.8 % – 100\.0 %/m);
     expect([...readTrajectories(join(place, "trajectories"))]).toHaveLength(12);
-    expect(readdirSync(place).sort()).toEqual(["rollout.json", "trajectories"]);
+    expect(readdirSync(place).sort()).toEqual([MARKER_FILE, "rollout.json", "trajectories"]);
     // A second rollout is not mixed with the first.
     expect(await main([...words, "--out", place])).toBe(2);
     expect(errors.join("\n")).toMatch(/has trajectories already/);
@@ -64,6 +103,33 @@ describe("rollout", () => {
     if (more[0] === "--constrain")
       expect(played.every(({ turns }) => turns.every((turn) => turn.admissible))).toBe(true);
     if (more[0] === "--memory") expect(readdirSync(join(place, "memory"))).toHaveLength(3);
+  });
+
+  it.each(["best_of_n", "beam", "mcts"])("searches for its episodes: %s", async (strategy) => {
+    const place = fresh();
+    const words = ["rollout", ...WORLD, "--model", model, "--tasks", "2", "--turns", "3"];
+    const search = ["--search", strategy, "--budget-states", "12", "--width", "3"];
+    const settings = ["--constrain", "--reply-tokens", "64", "--out", place, "--json"];
+    expect(await main([...words, ...search, ...settings])).toBe(0);
+    const { account } = json() as { account: object } & object;
+    const played = [...readTrajectories(join(place, "trajectories"))];
+    expect(played.map(({ error }) => error)).toEqual([undefined, undefined]);
+    expect(played.map((one) => one.search?.strategy)).toEqual([strategy, strategy]);
+    const spent = played.reduce((sum, one) => sum + one.search!.tokens, 0);
+    expect(account).toMatchObject({ episodes: 2, sampledTokens: spent });
+  });
+
+  it.each([
+    [["--search", "mtcs"], "did you mean mcts?"],
+    [["--search", "mcts"], "give it one"],
+    [["--width", "3"], "go with --search"],
+    [
+      ["--search", "beam", "--judge", "me"],
+      "--judge takes one of score, likelihood, model, reward_model, critic",
+    ],
+  ])("a search that makes no sense is refused: %j", async (words, sentence) => {
+    expect(await main(["rollout", ...WORLD, "--model", model, ...words])).toBe(2);
+    expect(errors.join("\n")).toContain(sentence);
   });
 
   it("gives the same episodes for the same seed, and others for another", async () => {
@@ -136,7 +202,7 @@ describe("rollout", () => {
         "NO_SUCH_KEY",
       ],
       2,
-      /NO_SUCH_KEY is not set/,
+      /--key-variable takes the name of a variable/,
     ],
   ])("%j says what is wrong", async (words, code, message) => {
     expect(await main(["rollout", ...words])).toBe(code);
@@ -152,7 +218,7 @@ describe("rollout over HTTP", () => {
     const { baseUrl, received } = await fakeServer((response, { body }) => {
       const action = choose(chat.tokenizer.decode(body.prompt as number[]));
       const ids = [...chat.tokenizer.encode(action), chat.endOfTurnId];
-      return sendJson(response, answerOf({ ids, logprobs: ids.map(() => -0.25) }));
+      return sendJson(response, answerOf({ ids, logprobs: ids.map(() => -0.25), text: action }));
     });
     const place = fresh();
     const words = ["rollout", ...WORLD, "--server", baseUrl, "--model", "m", "--tokenizer", model];

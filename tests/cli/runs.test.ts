@@ -2,7 +2,7 @@
  * @file What commands do with a run's folder, as a user goes from one to the next: train --json, eval, play,
  * trajectories, rollout with the prompts that eval has; and sentences in place of stacks.
  */
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -13,6 +13,7 @@ import { temporaryFolder } from "../rollout/support.ts";
 import { LIGHTS, tinySettings, warmTinyFolder } from "../training/support/runs.ts";
 
 const SILENT = fileURLToPath(new URL("../support/world-without-expert.ts", import.meta.url));
+const ONE_SPLIT = fileURLToPath(new URL("../support/world-of-one-split.ts", import.meta.url));
 const parent = temporaryFolder();
 const run = join(parent, "run");
 let warm: string;
@@ -63,6 +64,19 @@ describe("a run's folder", () => {
   it("eval of a folder without a model says what is expected", async () => {
     expect(await main(["eval", parent])).toBe(1);
     expect(errors.join("\n")).toMatch(/there is no model in .*A run's folder will do/);
+  });
+
+  it("eval of a split that is smaller than what training held out", async () => {
+    const folder = join(parent, "held-out");
+    const settings = [...tinySettings(warm, folder), "data.held_out=6", "trainer.total_epochs=1"];
+    expect(await main(["train", ...settings]), errors.join("\n")).toBe(0);
+    out = [];
+    const unseen = [`env.env_name=${ONE_SPLIT}`, "--split", "valid_unseen", "--json"];
+    expect(await main(["eval", folder, ...unseen]), errors.join("\n")).toBe(0);
+    expect(JSON.parse(lines())).toMatchObject({ split: "valid_unseen", all: { episodes: 5 } });
+    const [own, ...rest] = [`trainer.default_local_dir=${folder}-2`, "data.held_out=40"];
+    expect(await main(["train", ...settings, own, ...rest])).toBe(1);
+    expect(errors.join("\n")).toMatch(/40 tasks are to be held out, but the split "train"/);
   });
 
   it("play --model knows its world", async () => {
@@ -123,18 +137,33 @@ describe("sft", () => {
   });
 });
 
+it("eval --split plays a split of data that has no training tasks to set aside", async () => {
+  const world = join(parent, "unseen.ts");
+  writeFileSync(
+    world,
+    `import lights from ${JSON.stringify(LIGHTS)};
+     export default {
+       ...lights,
+       open: async (options) => {
+         const world = await lights.open(options);
+         return { ...world, splits: ["test"] };
+       },
+     };`,
+  );
+  const words = [`env.env_name=${world}`, "data.held_out=30"];
+  expect(await main(["eval", warm, "--split", "test", "--json", ...words]), errors.join("\n")).toBe(
+    0,
+  );
+  expect(JSON.parse(lines())).toMatchObject({ split: "test", all: { episodes: 12 } });
+  expect(await main(["eval", warm, "--split", "held_out", ...words])).toBe(1);
+  expect(errors.join("\n")).toMatch(/30 tasks are to be held out/);
+});
+
 it("a logger's name that is a mistake gets the nearest one", async () => {
   expect(await main(["train", ...tinySettings(warm, run), "trainer.logger=[wandbb]"])).toBe(1);
   expect(errors.join("\n")).toMatch(
     /trainer.logger: there is no logger "wandbb"; did you mean "wandb"/,
   );
-});
-
-it("no key of a server is shown or stored", async () => {
-  const settings = [...tinySettings(warm, join(parent, "dry")), "reward.judge=1"];
-  const judge = ["reward.judge_endpoint=http://127.0.0.1:1/v1", "reward.judge_api_key=hush"];
-  expect(await main(["train", "--dry-run", ...settings, ...judge]), errors.join("\n")).toBe(0);
-  expect(lines()).not.toMatch(/hush/);
 });
 
 it("a model folder that is there is kept where that is asked for, and refused where not", () => {

@@ -2,16 +2,16 @@
  * @file The commands about worlds: env, play.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { main } from "../../src/cli/main.ts";
-import { completions } from "../../src/cli/commands/play.ts";
-import { opened } from "../../src/cli/arguments/world.ts";
 import { openRunWorld, worldFacts } from "../../src/assembly/index.ts";
+import { opened } from "../../src/cli/arguments/world.ts";
+import { completions } from "../../src/cli/commands/play.ts";
+import { main } from "../../src/cli/main.ts";
 import { resolvePlay } from "../../src/config/index.ts";
+import { temporaryFolder } from "../rollout/support.ts";
 
 let out: string[];
 let errors: string[];
@@ -80,51 +80,45 @@ describe("env", () => {
     expect(out[2]).toMatch(/^Nothing to replay: .* 0 of 2 tasks begin/);
   });
 
-  it("says what to do about a world whose file is taken for CommonJS", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "openmanus-world-"));
-    const file = join(folder, "world.ts");
-    const source = fileURLToPath(new URL("./support/unsolved-world.ts", import.meta.url));
-    writeFileSync(file, `export { default } from ${JSON.stringify(source)};\n`);
-    // In a process of its own: how a file is loaded differs inside vitest.
-    const words = ["bin/openmanus-rl.mjs", "env", "verify"];
-    const root = fileURLToPath(new URL("../..", import.meta.url));
-    const run = (path: string) =>
-      spawnSync(process.execPath, [...words, path], { cwd: root, encoding: "utf8" });
-    const { status, stderr } = run(file);
-    // A later Node may load it as it is.
-    if (status !== 0) expect([status, stderr]).toEqual([1, expect.stringMatching(/Name it \.mts/)]);
-    renameSync(file, `${folder}/world.mts`);
-    expect(run(`${folder}/world.mts`)).toMatchObject({ status: 0, stderr: "" });
-    rmSync(folder, { recursive: true });
-  });
-
   it.each([
-    [["env"], 2, /what about the worlds/],
-    [["env", "dance"], 2, /no "env dance"/],
-    [["env", "list", "x"], 2, /list takes no "x"/],
-    [["env", "show"], 2, /which world/],
-    [["env", "show", "alfwrld"], 1, /did you mean "alfworld"/],
-    [["env", "show", "household", "colour=red"], 1, /no option "colour"/],
-    [["env", "verify", "household", "--split", "x"], 1, /no split "x"/],
-    [["env", "verify", "household", "--limit", "x"], 2, /--limit must be/],
-    [["env", "verify", "household", "/nowhere"], 1, /no option "data"/],
-    [["env", "verify", "alfworld", "/nowhere"], 1, /there is nothing at \/nowhere/],
-    [["play", "household", "games=20", "--task", "x"], 2, /no task "x"/],
-    [["play", "household", "--task", "99999999"], 1, /has no task 99999999/],
-    [["play", "household", "--steps", "0"], 2, /--steps must be/],
-    [["play", "./tests/support/world-without-expert.ts", "--expert"], 2, /has no scripted expert/],
-    [
-      ["rollout", "./tests/support/world-without-expert.ts", "--expert"],
-      2,
-      /has no scripted expert/,
-    ],
-  ])("%j says what is wrong", async (words, code, message) => {
-    expect(await main(words)).toBe(code);
-    expect(errors.join("\n")).toMatch(message);
+    ["none", "world.ts", []],
+    ["none", "world.mts", []],
+    ["none", "world.js", []],
+    ["commonjs", "world.ts", []],
+    ["commonjs", "world.js", []],
+    ["commonjs", "world.ts", ["--isolate", "1"]],
+  ])("a world outside of a module package plays: %s, %s %j", (type, name, more) => {
+    const folder = temporaryFolder();
+    if (type !== "none") writeFileSync(join(folder, "package.json"), JSON.stringify({ type }));
+    writeFileSync(
+      join(folder, name),
+      [
+        'import { defineEnvironment } from "openmanus-rl";',
+        'export default defineEnvironment({ name: "mine", summary: "mine", maximumSteps: 2,',
+        '  splits: { train: 2 }, start: () => 1, intro: () => "hello",',
+        '  act: () => ({ text: "done", won: true }), solution: () => ["go"] });',
+      ].join("\n"),
+    );
+    // In a process of its own: how a file is loaded differs inside vitest.
+    const command = fileURLToPath(new URL("../../bin/openmanus-rl.mjs", import.meta.url));
+    const words = [command, "env", "verify", `./${name}`, ...more];
+    const { status, stdout, stderr } = spawnSync(process.execPath, words, {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/2 of 2|2 tasks/);
+    // What cannot be loaded is told in a sentence.
+    writeFileSync(join(folder, "world.cjs"), 'module.exports = require("nowhere");');
+    const broken = spawnSync(process.execPath, [command, "env", "verify", "./world.cjs"], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect(broken.status).toBe(1);
+    expect(broken.stderr).toMatch(/world\.cjs: the file cannot be loaded: Cannot find module/);
+    expect(broken.stderr).not.toMatch(/\n {4}at /);
   });
-});
 
-describe("play", () => {
   it("lets the expert be watched", async () => {
     expect(await main(["play", "household", "--expert", "--split", "valid_unseen"])).toBe(0);
     expect(out.at(-1)).toMatch(/Solved after \d+ steps, score 1/);

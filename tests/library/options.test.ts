@@ -70,6 +70,11 @@ describe("a mistake gets a sentence, and leaves no folder", () => {
     ],
     ["no model", { model: "" }, /no model: name its folder/],
     [
+      "a world that cannot be sent to another process",
+      { world: silent, isolate: 2 },
+      /silent: it is an object of this program.*give the file that exports it/,
+    ],
+    [
       "a warm start without an expert",
       { world: silent, warmStart },
       /silent has no scripted expert.*give episodes of your own/,
@@ -110,7 +115,7 @@ describe("a mistake gets a sentence, and leaves no folder", () => {
     const options = { ...QUICK, model, iterations: 1, folder, ...own };
     const error = (await train(options).catch((reason: unknown) => reason)) as Error;
     expect(error).toBeInstanceOf(Error);
-    expect(error.name).toMatch(/^(ConfigError|OptionError|EnvironmentError)$/);
+    expect(error.name).toMatch(/^(ConfigError|OptionError|EnvironmentError|HubError)$/);
     expect(error.message).toMatch(message);
     expect(existsSync(folder)).toBe(false);
   });
@@ -149,8 +154,13 @@ describe("settings", () => {
   });
 
   it("that do nothing here are noted", async () => {
+    const { notes } = await planned({ settings: { trainer: { balance_batch: false } } });
+    expect(notes.join("\n")).toMatch(/trainer\.balance_batch has no effect here: /);
+  });
+
+  it("that only the command line can follow are noted", async () => {
     const { notes } = await planned({ settings: { trainer: { n_gpus_per_node: 4 } } });
-    expect(notes.join("\n")).toMatch(/trainer\.n_gpus_per_node has no effect here: /);
+    expect(notes.join("\n")).toMatch(/4 ranks are asked for .+, and this program is one of 1/);
   });
 
   it("have the types of the schema", async () => {

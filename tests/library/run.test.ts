@@ -50,7 +50,9 @@ describe("a run", () => {
     expect(run.report).toBe(join(run.folder, "report.html"));
     const page = readFileSync(run.report!, "utf8");
     expect(page).toMatch(/gigpo in lights/);
-    expect(page).toMatch(/success on validation tasks/);
+    expect(page).toMatch(/"val\/success_rate":\[/);
+    // It is written when the run has ended, and says so.
+    expect(page).toMatch(/"state":\{"name":"finished"/);
   });
 
   it("evaluates its best policy, against its last", async () => {

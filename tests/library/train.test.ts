@@ -11,8 +11,9 @@ import {
   type Metrics,
   openTrajectoryStore,
   type Run,
-  type Trajectory,
+  rewardFunction,
   type TrainOptions,
+  type Trajectory,
   train,
   type Validation,
 } from "../../src/library/index.ts";
@@ -96,9 +97,21 @@ describe("a run goes on", () => {
     expect(again.model).toBe(undisturbed.model);
   });
 
-  it("only with the same options", async () => {
-    await expect(train(options("undisturbed", { learningRate: 2e-3 }))).rejects.toThrow(
-      /is of a run with another configuration:\n {2}.*lr: 0\.001 there, 0\.002 now[\s\S]*Choose another folder/,
+  it("only as itself: what would make it another run is refused, what changes its course is said", async () => {
+    await expect(
+      train(options("undisturbed", { rewards: [rewardFunction("other", 1, () => 1)] })),
+    ).rejects.toThrow(
+      /is of a run with another configuration.*:\n {2}.*\(another reward: .*[\s\S]*Choose another folder/,
+    );
+    const said: string[] = [];
+    await train(
+      options("again", { learningRate: 2e-3, iterations: 6, say: (text) => said.push(text) }),
+    );
+    expect(said.join("\n")).toMatch(
+      /iteration 5: settings changed: .*optim\.lr from 0\.001 to 0\.002 \(from here on the run takes another course/,
+    );
+    expect(said.join("\n")).toMatch(
+      /settings changed: trainer\.total_epochs from 5 to 6 \(.*the run is the same\)/,
     );
   });
 });
@@ -137,6 +150,31 @@ describe("a new model and its warm start", () => {
     const run = await train(fresh("stopped"));
     expect(run.state.step).toBe(1);
   });
+});
+
+it("validates other splits besides, which choose nothing and change nothing", async () => {
+  const asked = { iterations: 2, validation: { every: 2, tasks: 4 } } as const;
+  const plain = await train(options("one-split", asked));
+  const validations: Validation[] = [];
+  const both = await train(
+    options("two-splits", {
+      ...asked,
+      validation: { ...asked.validation, also: ["train"] },
+      onValidation: (_, validation) => void validations.push(validation),
+    }),
+  );
+  const { weights } = resultsOf(join(parent, "one-split"), 2);
+  expect(resultsOf(join(parent, "two-splits"), 2).weights).toEqual(weights);
+  expect(both.state.best).toEqual(plain.state.best);
+  expect(validations.map(({ episodes }) => episodes.length)).toEqual([4, 4]);
+  for (const { metrics } of validations) {
+    expect(metrics["val/train/episodes"]).toBe(4);
+    expect(metrics["val/train/success_rate"]).toBeGreaterThanOrEqual(0);
+  }
+  await expect(
+    train(options("no-split", { ...asked, validation: { also: ["nights"] } })),
+  ).rejects.toThrow('there is no split "nights"; there are');
+  expect(existsSync(join(parent, "no-split", "metrics.jsonl"))).toBe(false);
 });
 
 it("hooks hear of every episode, iteration and validation", async () => {
@@ -187,7 +225,7 @@ it("only one of two calls at once gets the folder, and the other is told", async
   const failed = calls.filter((result) => result.status === "rejected");
   expect(failed).toHaveLength(1);
   expect(String(failed[0]!.reason)).toMatch(
-    /OptionError: .*two: process \d+ is training in this folder\. Wait for it, or choose another/,
+    /FolderError: .*two: process \d+ is training in this folder\. Wait for it, or choose another/,
   );
   expect(readdirSync(join(parent, "two"))).not.toContain("run.lock");
   expect(results("two")).toEqual(results("undisturbed"));

@@ -4,7 +4,8 @@
 import { FORMAT_NAMES } from "../../agents/index.ts";
 import type { AgentChoices, PlayChoices } from "../../config/index.ts";
 import { isFileName } from "../../environments/index.ts";
-import { optionsAndWords, UsageError } from "./usage.ts";
+import { searchProblem, strategyNames } from "../../rollout/index.ts";
+import { oneOf, optionsAndWords, UsageError } from "./usage.ts";
 import { worldWords } from "./world.ts";
 
 export interface RolloutOptions {
@@ -14,7 +15,12 @@ export interface RolloutOptions {
   readonly server: string | undefined;
   readonly tokenizer: string | undefined;
   readonly viaText: boolean;
+  /** Where the server's key is: `env:NAME` or `file:PATH`. */
+  readonly key: string | undefined;
   readonly keyVariable: string | undefined;
+  /** Seconds. */
+  readonly serverTimeout: number | undefined;
+  readonly serverRetries: number | undefined;
   readonly expert: boolean;
   readonly tasks: number;
   readonly episodes: number;
@@ -29,6 +35,9 @@ export interface RolloutOptions {
   readonly concurrency: number;
   readonly retries: number;
   readonly timeout: number;
+  readonly stepSeconds: number;
+  /** Processes of the world's own, as it was typed. */
+  readonly isolate: string | undefined;
   readonly out: string | undefined;
   readonly json: boolean;
   readonly dryRun: boolean;
@@ -43,12 +52,16 @@ export const ROLLOUT_HELP = [
   "95 % intervals, for each kind of task. key=value sets an option of the world.",
   "",
   "Who plays:",
-  "  --model FOLDER       a model folder in Hugging Face format; with --server, the server's name for it",
+  "  --model FOLDER       a model folder in Hugging Face format, or its name on the Hub (org/name); with --server,",
+  "                       the server's name for it",
   "  --server URL         an OpenAI-compatible server, such as http://127.0.0.1:8000/v1",
   "  --tokenizer FOLDER   with --server: the model's tokenizer, to send and receive token ids;",
   "                       without it the server is asked for chats, whose replies cannot be trained on",
   "  --via-text           with --tokenizer: text instead of ids, for servers that know no ids",
-  "  --key-variable NAME  the environment variable that holds the server's key",
+  "  --key PLACE          where the server's key is: env:NAME (a variable) or file:PATH (a file's first line)",
+  "  --key-variable NAME  the same as --key env:NAME",
+  "  --server-timeout S   seconds for an answer of the server (120)",
+  "  --server-retries N   how often it is asked again where that may help (4)",
   "  --expert             the world's scripted expert",
   "",
   "What is played:",
@@ -65,16 +78,27 @@ export const ROLLOUT_HELP = [
   "  --memory             steps: file memory, searched before every turn",
   "  --summary            steps: the model sums up what is past",
   "  --bare               prompts without instructions, for models that have learned the form",
+  "  --examples X         prompts begin with X episodes of the expert, or with the chats of a file X",
   "  --hide-actions       prompts do not list the admissible actions",
   "  --temperature T      of sampling (1); 0 takes the most likely token",
   "  --top-p P, --top-k K what is drawn from (all)",
   "  --reply-tokens N     tokens of a reply at most (256)",
   "  --constrain          only admissible actions can be drawn",
   "",
+  "How episodes are found (docs/search.md):",
+  `  --search NAME        ${strategyNames.join(", ")} (sample)`,
+  "  --budget-tokens N    drawn tokens of one search at most; --budget-states N: turns; --budget-seconds S: time",
+  "  --branches N         replies that are drawn at a node (4)",
+  "  --width N            nodes of a level that are gone on with (8); of best_of_n: episodes",
+  "  --judge NAME         score (the world's), likelihood (the policy's), model (it is asked), reward_model, critic (score)",
+  "  --judge-path FOLDER  of the last two: what openmanus-rl reward-model made, or RUN/checkpoints/step-…/critic",
+  "",
   "How it is run:",
   "  --concurrency N      episodes at once (64)",
   "  --retries N          beginnings over again after an error of the world or the server (2)",
   "  --timeout S          seconds for an episode (3600)",
+  "  --step-seconds S     seconds for one answer of the world (120)",
+  "  --isolate N          plays the world in N processes of its own, which cannot end or freeze this one",
   "  --out FOLDER         keeps the trajectories there; openmanus-rl trajectories shows them",
   "  --dry-run            prints the first prompt exactly as the model will see it, and ends",
   "  --json               one JSON object on standard output",
@@ -88,11 +112,14 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
   const flag = { type: "boolean", default: false } as const;
   const { values, words } = optionsAndWords(given, {
     ...{ model: text, server: text, tokenizer: text, "via-text": flag, "key-variable": text },
+    ...{ key: text, "server-timeout": text, "server-retries": text },
     ...{ expert: flag, tasks: text, episodes: text, split: text, turns: text, seed: text },
     ...{ format: text, context: text, history: text, memory: flag, summary: flag, bare: flag },
-    ...{ "hide-actions": flag, temperature: text, "top-p": text, "top-k": text },
+    ...{ examples: text, "hide-actions": flag, temperature: text, "top-p": text, "top-k": text },
     ...{ "reply-tokens": text, constrain: flag, concurrency: text, retries: text, timeout: text },
-    ...{ out: text, "dry-run": flag, json: flag },
+    ...{ search: text, "budget-tokens": text, "budget-states": text, "budget-seconds": text },
+    ...{ branches: text, width: text, judge: text, "judge-path": text },
+    ...{ isolate: text, "step-seconds": text, out: text, "dry-run": flag, json: flag },
   });
   const { name, options: worldOptions, others } = worldWords(words);
   if (others.length > 0) throw new UsageError(`rollout takes no "${others[0]}".`);
@@ -107,8 +134,10 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
   const { model, server, tokenizer, expert } = values;
   if (expert ? server !== undefined : model === undefined)
     throw new UsageError("who plays? --model FOLDER, --server URL --model NAME, or --expert.");
-  if (server === undefined && (tokenizer ?? values["key-variable"]) !== undefined)
-    throw new UsageError("--tokenizer and --key-variable go with --server.");
+  if (server === undefined && (tokenizer ?? values.key ?? values["key-variable"]) !== undefined)
+    throw new UsageError("--tokenizer, --key and --key-variable go with --server.");
+  if (server === undefined && (values["server-timeout"] ?? values["server-retries"]) !== undefined)
+    throw new UsageError("--server-timeout and --server-retries go with --server.");
   if (values["via-text"] && tokenizer === undefined)
     throw new UsageError("--via-text needs --tokenizer FOLDER.");
   if (values.constrain && server !== undefined && tokenizer === undefined)
@@ -118,19 +147,32 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
     ...(values.history !== undefined && { history: number("history", 2, 0) }),
     ...(values["reply-tokens"] !== undefined && { reply: number("reply-tokens", 1, 1) }),
   });
+  const search = searchChoices(values, (option, whole = true) =>
+    values[option] === undefined ? undefined : number(option, 1, whole ? 1 : 0.001, whole),
+  );
+  if (expert && search) throw new UsageError("--search needs a model.");
   if (expert && values.summary) throw new UsageError("--summary needs a model.");
   const topP = number("top-p", 1, 0, false);
   if (!(topP > 0 && topP <= 1)) throw new UsageError("--top-p takes a number above 0, up to 1.");
   const timeout = number("timeout", 3600, 0, false);
   if (timeout === 0) throw new UsageError("--timeout takes seconds, above 0.");
+  const serverTimeout =
+    values["server-timeout"] === undefined ? undefined : number("server-timeout", 120, 0, false);
+  if (serverTimeout !== undefined && !(serverTimeout >= 0.001 && serverTimeout <= 2_000_000))
+    throw new UsageError("--server-timeout takes seconds, above 0, up to 2000000.");
   return {
     ...{ world: name, worldOptions, model, server, tokenizer, expert, topP, timeout },
     choices: {
       agent,
       ...(values.constrain && { constrain: true }),
+      ...(search && { search }),
     },
     viaText: values["via-text"],
+    key: values.key,
     keyVariable: values["key-variable"],
+    serverTimeout,
+    serverRetries:
+      values["server-retries"] === undefined ? undefined : number("server-retries", 4, 0),
     tasks: number("tasks", 16, 1),
     episodes: number("episodes", 1, 1),
     split: values.split,
@@ -140,6 +182,8 @@ export function rolloutOptions(given: readonly string[]): RolloutOptions {
     seed: number("seed", 1, 0),
     concurrency: number("concurrency", 64, 1),
     retries: number("retries", 2, 0),
+    isolate: values.isolate,
+    stepSeconds: number("step-seconds", 120, 0.001, false),
     out: values.out,
     json: values.json,
     dryRun: values["dry-run"],
@@ -155,6 +199,7 @@ interface FormFlags {
   readonly bare: boolean;
   readonly "hide-actions": boolean;
   readonly reply?: number;
+  readonly examples?: string;
   readonly out?: string;
 }
 
@@ -182,5 +227,49 @@ function agentChoices(flags: FormFlags): AgentChoices {
     ...(bare && { prompts: "bare" }),
     ...(flags["hide-actions"] && { showAdmissible: false }),
     ...(flags.reply !== undefined && { replyTokens: flags.reply }),
+    ...(flags.examples !== undefined && {
+      examples: /^\d+$/.test(flags.examples) ? Number(flags.examples) : flags.examples,
+    }),
   };
+}
+
+const SEARCH_NUMBERS = ["branches", "width", "budget-tokens", "budget-states"] as const;
+type SearchNumber = (typeof SEARCH_NUMBERS)[number] | "budget-seconds";
+const JUDGES = ["score", "likelihood", "model", "reward_model", "critic"] as const;
+
+/** What was said of a search; undefined: there is none. */
+function searchChoices(
+  values: { readonly search?: string; readonly judge?: string; readonly "judge-path"?: string },
+  number: (option: SearchNumber, whole?: boolean) => number | undefined,
+): PlayChoices["search"] {
+  const [branches, width, tokens, states] = SEARCH_NUMBERS.map((option) => number(option));
+  const seconds = number("budget-seconds", false);
+  const { search: strategy = "sample", judge, "judge-path": judgePath } = values;
+  if (strategy === "sample") {
+    if (
+      [branches, width, tokens, states, seconds, judge, judgePath].some(
+        (value) => value !== undefined,
+      )
+    )
+      throw new UsageError(
+        "--branches, --width, --judge and budgets go with --search NAME, which says how to search.",
+      );
+    return undefined;
+  }
+  const isModel = judge === "reward_model" || judge === "critic";
+  if (isModel !== (judgePath !== undefined))
+    throw new UsageError(
+      "--judge reward_model and --judge critic go with --judge-path FOLDER, and no other judge does.",
+    );
+  const choices = {
+    strategy,
+    ...(branches !== undefined && { branches }),
+    ...(width !== undefined && { width }),
+    ...(judge !== undefined && { judge: oneOf(judge, JUDGES, "judge") }),
+    ...(judgePath !== undefined && { judgePath }),
+    budget: { tokens, states, seconds },
+  };
+  const problem = searchProblem(choices);
+  if (problem) throw new UsageError(`--search ${strategy}: ${problem}.`);
+  return choices;
 }

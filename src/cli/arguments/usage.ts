@@ -58,3 +58,29 @@ export function wholeNumber(option: string, text: string, least: number, most = 
   const range = most === Infinity ? `, ${least} or more` : ` from ${least} to ${most}`;
   throw new UsageError(`--${option} must be a whole number${range}, not "${text}".`);
 }
+
+/** The number that an option gives, not below `least`. */
+export function numberFrom(name: string, value: string, least = 0): number {
+  const parsed = Number(value);
+  if (value.trim() !== "" && parsed >= least && Number.isFinite(parsed)) return parsed;
+  throw new UsageError(`--${name} takes a number, ${least} or more; got "${value}".`);
+}
+
+/** The number that an option gives, above `least`. */
+export function numberAbove(name: string, value: string, least: number): number {
+  const parsed = numberFrom(name, value, least);
+  if (parsed > least) return parsed;
+  throw new UsageError(`--${name} takes a number above ${least}; got "${value}".`);
+}
+
+/** The name that an option gives. */
+export function oneOf<Name extends string>(
+  value: string,
+  names: readonly Name[],
+  option: string,
+): Name {
+  const found = names.find((name) => name === value);
+  if (found === undefined)
+    throw new UsageError(`--${option} takes one of ${names.join(", ")}; got "${value}".`);
+  return found;
+}

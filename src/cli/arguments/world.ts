@@ -1,13 +1,9 @@
 /**
  * @file What the commands about worlds share: `NAME key=value …` on the command line, and progress.
  */
-import {
-  findWorld,
-  openWorld,
-  type World,
-  type WorldDefinition,
-} from "../../environments/index.ts";
-import { UsageError } from "./usage.ts";
+import { type PlacedWorld, placeWorld } from "../../environments/index.ts";
+import { visibleLine } from "../../spelling/index.ts";
+import { UsageError, wholeNumber } from "./usage.ts";
 
 /** The name comes first, then options of the world as key=value, and what else the command takes. */
 export function worldWords(words: readonly string[]): {
@@ -27,12 +23,14 @@ export function worldWords(words: readonly string[]): {
   return { name, options, others };
 }
 
+/** `isolate`: processes of the world's own, as --isolate says; without it, none. */
 export async function opened(
   name: string,
   options: Readonly<Record<string, string>>,
-): Promise<{ definition: WorldDefinition; world: World }> {
-  const definition = await findWorld(name);
-  return { definition, world: await openWorld(definition, options) };
+  { isolate, stepSeconds }: { isolate?: string | undefined; stepSeconds?: number | undefined } = {},
+): Promise<PlacedWorld> {
+  const processes = isolate === undefined ? 0 : wholeNumber("isolate", isolate, 1);
+  return placeWorld(name, options, { isolate: { processes, stepSeconds } });
 }
 
 /** A line that is written over on a terminal, and nothing elsewhere. */
@@ -43,7 +41,7 @@ export function progressLine(): { show(text: string): void; clear(): void } {
     show(text) {
       if (!stderr.isTTY || Date.now() - last < 100) return;
       last = Date.now();
-      stderr.write(`\r\x1b[2K${text}`);
+      stderr.write(`\r\x1b[2K${visibleLine(text)}`);
     },
     clear() {
       if (stderr.isTTY) stderr.write("\r\x1b[2K");

@@ -1,21 +1,25 @@
 /**
  * @file `openmanus-rl data list|get`: the data of worlds that have some to download.
  */
-import { DATASETS } from "../../environments/index.ts";
+import { DATASETS, isSum } from "../../environments/index.ts";
 import { optionsAndWords, UsageError } from "../arguments/usage.ts";
 import { progressLine } from "../arguments/world.ts";
 import type { Command } from "../main.ts";
+import { print } from "../support/print.ts";
 
 export const data: Command = {
   help: [
     "Usage: openmanus-rl data list",
-    "       openmanus-rl data get NAME [--to FOLDER] [--url URL]",
+    "       openmanus-rl data get NAME [--to FOLDER] [--url URL] [--sha256 HASH] [--accept-changed]",
     "",
     "Downloads a world's official data, verifies it and unpacks it. A download that broke off goes on",
-    "where it stopped when the command is run again.",
+    "where it stopped when the command is run again. The sum (SHA-256) of what came is kept beside the data",
+    "(FOLDER.sha256.json): when it is downloaded again, it must be the same.",
     "",
     "  --to FOLDER   where to put it (by default data/NAME; worlds find it there by themselves)",
     "  --url URL     another address of the same archive, such as a mirror",
+    "  --sha256 HASH the sum that it must have; FILE=HASH for one of several files, as often as needed",
+    "  --accept-changed  takes a file that is not what it was when it was first downloaded",
     "",
     "Example: openmanus-rl data get alfworld --to ~/alfworld",
   ].join("\n"),
@@ -23,11 +27,13 @@ export const data: Command = {
     const { values, words } = optionsAndWords(given, {
       to: { type: "string" },
       url: { type: "string" },
+      sha256: { type: "string", multiple: true },
+      "accept-changed": { type: "boolean", default: false },
     });
     const [what, name, ...rest] = words;
     if (what === "list") {
       for (const [name, { summary, folder, url }] of Object.entries(DATASETS))
-        console.log(`${name}  ${summary}\n  to   ${folder}\n  from ${url}`);
+        print(`${name}  ${summary}\n  to   ${folder}\n  from ${url}`);
       return 0;
     }
     if (what !== "get") throw new UsageError("there are data list and data get NAME.");
@@ -38,17 +44,22 @@ export const data: Command = {
     const url = values.url ?? dataset.url;
     if (!/^https?:\/\//.test(url))
       throw new UsageError("--url must begin with http:// or https://.");
+    const wrong = values.sha256?.find((word) => !isSum(word));
+    if (wrong !== undefined)
+      throw new UsageError(`--sha256 takes 64 hexadecimal digits, or FILE=DIGITS; got "${wrong}".`);
     const progress = progressLine();
     const started = Date.now();
     const said = await dataset
       .get({
         url,
         folder: values.to ?? dataset.folder,
+        sha256: values.sha256,
+        acceptChanged: values["accept-changed"],
         onProgress: (doing, done, total) =>
           progress.show(progressText(doing, done, total, started)),
       })
       .finally(() => progress.clear());
-    console.log(said);
+    print(said);
     return 0;
   },
 };

@@ -7,6 +7,7 @@
 import * as torch from "../../torch/index.ts";
 import { options } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
+import { print } from "../support/print.ts";
 
 const POINTS = 400;
 const HIDDEN = 64;
@@ -85,7 +86,7 @@ export const demo: Command = {
     const parameters = newNetwork(torch.derivedGenerator(Number(seed), "network"));
     const optimizer = torch.adamw(parameters, { lr: 1e-2, weightDecay: 1e-3 });
     const factor = torch.schedule({ kind: "cosine", warmupSteps: 20, totalSteps: STEPS });
-    console.log(`${torch.parameterCount(parameters)} parameters learn to tell two spirals apart:`);
+    print(`${torch.parameterCount(parameters)} parameters learn to tell two spirals apart:`);
     const start = performance.now();
     const tensorsBefore = torch.memory().tensors;
     for (let step = 0; step < STEPS; step++) {
@@ -99,7 +100,7 @@ export const demo: Command = {
         optimizer.clearGradients();
         if ((step + 1) % 100 !== 0) return;
         const right = logits.gt(0).eq(data.labels.gt(0.5)).to("float32").mean().item();
-        console.log(
+        print(
           `step ${String(step + 1).padStart(4)}   loss ${loss.item().toFixed(4)}   ` +
             `right ${(100 * right).toFixed(1).padStart(5)} %   gradient norm ${norm.toFixed(3)}`,
         );
@@ -107,8 +108,8 @@ export const demo: Command = {
     }
     const seconds = (performance.now() - start) / 1000;
     const leaked = torch.memory().tensors - tensorsBefore;
-    console.log(torch.tidy(() => picture(parameters, data)));
-    console.log(
+    print(torch.tidy(() => picture(parameters, data)));
+    print(
       `${STEPS} steps in ${seconds.toFixed(2)} s (${((seconds / STEPS) * 1000).toFixed(2)} ms each), ` +
         `${leaked} tensors left behind.`,
     );

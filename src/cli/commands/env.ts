@@ -2,6 +2,8 @@
  * @file `openmanus-rl env list|show|verify|serve`: the worlds.
  */
 import {
+  boundedEnvironment,
+  expertsOf,
   type Option,
   type Task,
   type World,
@@ -11,8 +13,9 @@ import {
 import { optionsAndWords, UsageError, wholeNumber } from "../arguments/usage.ts";
 import { opened, progressLine, worldWords } from "../arguments/world.ts";
 import type { Command } from "../main.ts";
-import { serve } from "../support/env-serve.ts";
+import { type ServeWords, serve } from "../support/env-serve.ts";
 import { verifyWorld } from "../support/env-verify.ts";
+import { print } from "../support/print.ts";
 
 export const env: Command = {
   help: [
@@ -20,7 +23,7 @@ export const env: Command = {
     "       openmanus-rl env show NAME [key=value …] [--json]",
     "       openmanus-rl env verify NAME [DATA] [key=value …] [--split S] [--limit N] [--json]",
     "       openmanus-rl env serve NAME [key=value …] [--port N] [--kind K] [--split S] [--host H]",
-    "                              [--environments N] [--idle SECONDS] [--json]",
+    "                              [--environments N] [--idle SECONDS] [--api-key PLACE] [--json]",
     "",
     "list    the worlds that there are",
     "show    a world's options, splits and first task",
@@ -28,7 +31,7 @@ export const env: Command = {
     "        Prints {games, won, failures}; the exit code is 0 when all won. In a world that knows no",
     "        solutions (replayed: false), tasks are begun and played with odd actions, twice, and must be",
     "        the same both times; the first 100 of each split, by default.",
-    "serve   offers a world over AgentGym's HTTP protocol, until it is stopped",
+    "serve   offers a world over AgentGym's HTTP protocol, or OpenEnv's, until it is stopped",
     "",
     "NAME may be the file of a world of your own (./world.ts). DATA is a folder or an archive, the",
     "same as data=DATA. key=value sets an option of the world; show lists them.",
@@ -37,13 +40,20 @@ export const env: Command = {
     "  --limit N         verify only the first N tasks of each split",
     "  --json            one JSON object on standard output",
     "  --port N          serve on this port (default: any that is free)",
+    "  --protocol P      agentgym (default) or openenv, which TRL and others speak",
     "  --kind K          as which of AgentGym's servers: alfworld, webshop, textcraft, … (default: by NAME)",
-    "  --host H          serve on this address (default: 127.0.0.1; the protocol has no passwords)",
+    "  --host H          serve on this address (default: 127.0.0.1, which only this machine reaches)",
+    "  --allow-host H    a further name by which it may be asked, such as a proxy's; may be repeated",
+    "  --api-key PLACE   ask every client for the key in env:NAME (a variable) or file:PATH (Authorization: Bearer)",
     "  --environments N  how many there may be at once (default: 1024)",
+    "  --isolate N       verify, or serve, with the world in N processes of its own",
     "  --idle SECONDS    close an environment that nobody uses for so long (default: 3600)",
+    "  --spare SECONDS   when there are N, close one that nobody used for so long for a new one (300)",
+    "  --step-seconds S  how long a reset or a step may take (default: 300)",
     "",
     "Example: openmanus-rl env verify alfworld ~/alfworld/json_2.1.1 --json",
     "         openmanus-rl env serve textcraft --port 36001",
+    "         openmanus-rl env serve alfworld --protocol openenv --port 8000",
   ].join("\n"),
   async run(words) {
     const parsed = optionsAndWords(words, {
@@ -52,9 +62,15 @@ export const env: Command = {
       limit: { type: "string" },
       port: { type: "string" },
       kind: { type: "string" },
+      protocol: { type: "string" },
       host: { type: "string" },
       environments: { type: "string" },
       idle: { type: "string" },
+      spare: { type: "string" },
+      "step-seconds": { type: "string" },
+      "allow-host": { type: "string", multiple: true },
+      "api-key": { type: "string" },
+      isolate: { type: "string" },
     });
     const { values } = parsed;
     const [what, ...rest] = parsed.words;
@@ -81,13 +97,13 @@ function list(json: boolean): number {
     ...{ name, aliases, maximumSteps, summary },
   }));
   if (json) {
-    console.log(JSON.stringify(all, null, 2));
+    print(JSON.stringify(all, null, 2));
     return 0;
   }
   const width = Math.max(...all.map(({ name }) => name.length));
   for (const { name, aliases, maximumSteps, summary } of all) {
     const also = aliases.length > 0 ? ` (also ${aliases.join(", ")})` : "";
-    console.log(`${name.padEnd(width)}  ${summary}; ${maximumSteps} steps${also}`);
+    print(`${name.padEnd(width)}  ${summary}; ${maximumSteps} steps${also}`);
   }
   return 0;
 }
@@ -104,7 +120,7 @@ async function show(words: readonly string[], json: boolean): Promise<number> {
     if (json) {
       const { aliases = [], summary, maximumSteps, types = [] } = definition;
       const about = { name: definition.name, aliases, summary, maximumSteps, types };
-      console.log(
+      print(
         JSON.stringify(
           { ...about, options: definition.options, source: world.source, splits, example },
           null,
@@ -113,9 +129,9 @@ async function show(words: readonly string[], json: boolean): Promise<number> {
       );
       return 0;
     }
-    console.log(described(definition, world, splits));
-    if (example) console.log(`\nThe first task, ${task.id}:\n\n${indented(example.observation)}`);
-    if (example?.solution) console.log(`\nA solution:\n\n${indented(example.solution.join("\n"))}`);
+    print(described(definition, world, splits));
+    if (example) print(`\nThe first task, ${task.id}:\n\n${indented(example.observation)}`);
+    if (example?.solution) print(`\nA solution:\n\n${indented(example.solution.join("\n"))}`);
     return 0;
   } finally {
     await world.close?.();
@@ -129,7 +145,7 @@ async function splitsOf(world: World): Promise<{ split: string; tasks: number }[
 }
 
 async function exampleOf(world: World, task: Task) {
-  const environment = world.environment();
+  const environment = boundedEnvironment(world.name, world.environment());
   try {
     const { text, admissible } = await environment.reset(task);
     const solution = await world.solution?.(task);
@@ -152,7 +168,7 @@ function described(
     ...(world.source ? [`tasks    ${world.source}`] : []),
     `splits   ${splits.map(({ split, tasks }) => `${split} ${tasks}`).join(", ")}`,
     ...(types.length > 0 ? [`kinds    ${types.join(", ")}`] : []),
-    `expert   ${world.expert ? "yes" : "no"}`,
+    `expert   ${expertsOf(world) ? "yes" : "no"}`,
   ];
   const names = Object.keys(options);
   if (names.length > 0) {
@@ -176,14 +192,14 @@ function indented(text: string): string {
 
 async function verify(
   words: readonly string[],
-  values: { json: boolean; split?: string | undefined; limit?: string | undefined },
+  values: Pick<ServeWords, "json" | "split" | "isolate"> & { limit?: string | undefined },
 ): Promise<number> {
   const { name, options, others } = worldWords(words);
   const [data, ...further] = others;
   if (further.length > 0) throw new UsageError(`verify takes no "${further[0]}".`);
   const limit = values.limit === undefined ? Infinity : wholeNumber("limit", values.limit, 1);
   const given = data === undefined ? options : { ...options, data };
-  const { definition, world } = await opened(name, given);
+  const { definition, world } = await opened(name, given, values);
   try {
     const progress = progressLine();
     const splits = values.split === undefined ? world.splits : [values.split];
@@ -192,11 +208,11 @@ async function verify(
     );
     progress.clear();
     const { games, won, failures, replayed = true } = found;
-    if (values.json) console.log(JSON.stringify(found, null, 2));
+    if (values.json) print(JSON.stringify(found, null, 2));
     else {
-      for (const { task, reason } of failures) console.log(`FAILED ${task}: ${reason}`);
+      for (const { task, reason } of failures) print(`FAILED ${task}: ${reason}`);
       const source = world.source ?? definition.name;
-      console.log(
+      print(
         replayed
           ? `${won} of ${games} won at their last step (${source}).`
           : `Nothing to replay: ${source} knows no solutions. ${won} of ${games} tasks begin, are the ` +

@@ -6,13 +6,15 @@ import { join } from "node:path";
 import { OptionError } from "../../assembly/index.ts";
 import { readSettings } from "../../config/index.ts";
 import { convergence, phaseTimes, successReport } from "../../evaluation/index.ts";
-import { type Evaluation, evaluate } from "../../library/index.ts";
+import { type Evaluation, evaluate, isFirstRank } from "../../library/index.ts";
 import { readMetrics } from "../../monitoring/index.ts";
 import { openTrajectoryStore } from "../../rollout/index.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
-import { UsageError, wholeNumber } from "../arguments/usage.ts";
+import { numberFrom, UsageError, wholeNumber } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
 import { interruptible } from "../support/interrupt.ts";
+import { asRanks } from "../support/local-ranks.ts";
+import { print } from "../support/print.ts";
 
 export const evalCommand: Command = {
   help: [
@@ -52,6 +54,11 @@ export const evalCommand: Command = {
     if (model === undefined || more.length > 0)
       throw new UsageError("eval takes the folder of one model, or of one run.");
     const temperature = temperatureOf(values);
+    const code = await asRanks(["eval", ...given], readSettings(values.config, settings));
+    if (code !== undefined) return code;
+    // Before anything is played: a folder that cannot be written to is known now.
+    const store =
+      values.out === undefined || !isFirstRank() ? undefined : openTrajectoryStore(values.out);
     const found = await interruptible((signal) =>
       evaluate({
         ...{ model, against: values.against, split: values.split, signal },
@@ -62,22 +69,19 @@ export const evalCommand: Command = {
         progress: process.stderr,
       }),
     );
-    if (values.out !== undefined) {
-      const store = openTrajectoryStore(values.out);
-      for (const trajectory of found.trajectories) store.append(trajectory);
-      store.close();
-    }
-    console.log(values.json ? JSON.stringify(facts(found), null, 2) : report(found));
+    for (const trajectory of found.trajectories) store?.append(trajectory);
+    store?.close();
+    if (!isFirstRank()) return 0;
+    print(values.json ? JSON.stringify(facts(found), null, 2) : report(found));
     return 0;
   },
 };
 
 function temperatureOf(values: { greedy: boolean; temperature?: string }): number | undefined {
   if (values.greedy) return 0;
-  if (values.temperature === undefined) return undefined;
-  const parsed = Number(values.temperature);
-  if (values.temperature.trim() !== "" && parsed >= 0 && Number.isFinite(parsed)) return parsed;
-  throw new UsageError(`--temperature takes a number, 0 or more; got "${values.temperature}".`);
+  return values.temperature === undefined
+    ? undefined
+    : numberFrom("temperature", values.temperature);
 }
 
 function facts({ model, split, constrained, table, against, comparison }: Evaluation) {
@@ -118,12 +122,12 @@ function showConvergence(folder: string, json: boolean): number {
   const metrics = readMetrics(file);
   const found = convergence(metrics, RATES);
   if (json) {
-    console.log(JSON.stringify(found, null, 2));
+    print(JSON.stringify(found, null, 2));
     return 0;
   }
-  console.log("success   iteration  episodes  minutes");
+  print("success   iteration  episodes  minutes");
   for (const { successRate, step, episodes, minutes } of found)
-    console.log(
+    print(
       `${`${(100 * successRate).toFixed(1)} %`.padEnd(9)} ` +
         (step === undefined
           ? "not reached"
@@ -134,7 +138,7 @@ function showConvergence(folder: string, json: boolean): number {
     const whole = phases.reduce((sum, { seconds }) => sum + seconds, 0);
     const parts = phases.filter(({ share }) => share >= 0.005);
     const named = parts.map(({ name, share }) => `${name} ${(100 * share).toFixed(0)} %`);
-    console.log(`\nan iteration takes ${whole.toFixed(2)} s: ${named.join(", ")}`);
+    print(`\nan iteration takes ${whole.toFixed(2)} s: ${named.join(", ")}`);
   }
   return 0;
 }

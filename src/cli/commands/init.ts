@@ -18,6 +18,7 @@ import { worldDefinitions } from "../../environments/index.ts";
 import { optionsAndWords, UsageError } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
 import { asDependency, type Manifest, originOf, readManifest } from "../support/own-package.ts";
+import { print } from "../support/print.ts";
 
 /** As far up from dist/cli/commands as from src/cli/commands. */
 const PACKAGE = fileURLToPath(new URL("../../..", import.meta.url));
@@ -45,7 +46,7 @@ export const init: Command = {
     requireName(name, own);
     const folder = join(values.folder, name);
     makeProject(folder, name, own);
-    console.log(nextSteps(relative("", folder)));
+    print(nextSteps(relative("", folder)));
     return 0;
   },
 };

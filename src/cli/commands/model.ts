@@ -1,14 +1,14 @@
 /**
- * @file `openmanus-rl model init|info`: new model folders, and what is in one.
+ * @file `openmanus-rl model`: new model folders, what is in one, and models from and for others.
  */
 import { readFileSync } from "node:fs";
 import { resolveConfig, runOptions } from "../../config/index.ts";
+import { PUBLISHED_MODELS } from "../../library/index.ts";
 import {
   describeModel,
   type Family,
   initModelFolder,
   type ModelConfig,
-  type ModelDescription,
   NUMBERS,
   type PresetName,
   presetConfig,
@@ -17,26 +17,42 @@ import {
 } from "../../models/index.ts";
 import type { Dtype } from "../../torch/index.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
-import { optionsAndWords, UsageError } from "../arguments/usage.ts";
+import { oneOf, optionsAndWords, UsageError } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
+import { FETCH_USAGE, fetchCommand, folderOf } from "../support/model-fetch.ts";
+import { exportModel, importModel } from "../support/model-files.ts";
+import { PUSH_USAGE, pushCommand } from "../support/model-push.ts";
+import { modelReport } from "../support/model-report.ts";
+import { print } from "../support/print.ts";
 
-const FAMILIES: readonly Family[] = ["qwen2", "qwen3", "llama", "mistral"];
+const FAMILIES: readonly Family[] = [
+  ...(["qwen2", "qwen3", "llama", "mistral", "smollm3", "gemma3_text"] as const),
+];
 const DTYPES: readonly Dtype[] = ["float32", "bfloat16", "float16"];
 
 export const model: Command = {
   help: [
     "Usage: openmanus-rl model init FOLDER --preset NAME --text FILE… [options]",
     "       openmanus-rl model init FOLDER --preset NAME env.env_name=WORLD … [options]",
-    "       openmanus-rl model info FOLDER [--json]",
+    "       openmanus-rl model info FOLDER|NAME [--json]",
+    `       ${FETCH_USAGE}`,
+    `       ${PUSH_USAGE}`,
+    "       openmanus-rl model import FILE.gguf FOLDER [--dtype NAME]",
+    "       openmanus-rl model export FOLDER FILE.gguf [--type NAME]",
     "",
     "init makes a new model: a tokenizer learned from the text (special tokens and a chat template",
     "included) and random weights, in a folder that transformers can read. The text is that of files, or",
     "what a world's expert sees and does in training tasks, or both. info shows what a model folder",
-    "holds, and what memory it takes.",
+    "holds, and what memory it takes. fetch gets a model of the Hub (org/name) into the cache that Python's",
+    "huggingface_hub uses, too, or into a folder; every command that takes a model's folder takes such a name.",
+    "push sends a model, or a run's best policy, to the Hub, with a card that tells how it was made. The token",
+    "is that of the variable HF_TOKEN, or of the file that Python's login writes. import makes a model folder of",
+    "a GGUF file (Llama, Qwen2, Qwen3); export makes a GGUF file, for llama.cpp and its like, of a model's folder",
+    "or a run's.",
     "",
     ...presets.map(({ name, description }) => `  --preset ${name.padEnd(14)} ${description}`),
     "  --config FOLDER         the sizes of another model instead of a preset's",
-    "  --family NAME           qwen2 (the default), qwen3, llama or mistral",
+    "  --family NAME           qwen2 (the default), qwen3, llama, mistral, smollm3 or gemma3_text",
     "  --text FILE…            what the tokenizer learns from, UTF-8",
     "  env.…=…, --world FILE   a world, set as for train, whose words the tokenizer learns; FILE is YAML",
     "  --tasks N               of so many training tasks (300)",
@@ -48,16 +64,34 @@ export const model: Command = {
     "  --matching              attention begins by looking at equal tokens: a small model learns sooner to",
     "                          look names up in what was said before",
     "  --dtype NAME            of the weights on disk: float32 (the default), bfloat16 or float16",
-    "  --json                  info: one JSON object on standard output",
+    "                          (import: float32 or bfloat16)",
+    "  --type NAME             export: of the matrices in the file: f32, bf16 or q8_0 (by default the weights' own)",
+    "  --private               push: only its owners see it, where it is new",
+    "  --revision BRANCH       push: another branch than main; one that is not there is made",
+    "  --json                  info, fetch, push: one JSON object on standard output",
     "",
-    "Example: openmanus-rl model init models/new --preset small --text stories.txt --seed 1",
+    ...Object.entries(PUBLISHED_MODELS).map(
+      ([name, { summary }]) => `  fetch ${name.padEnd(17)} ${summary}`,
+    ),
+    "",
+    "Example: openmanus-rl model fetch smollm2",
+    "         openmanus-rl model fetch Qwen/Qwen2.5-0.5B-Instruct",
+    "         openmanus-rl model init models/new --preset small --text stories.txt --seed 1",
     "         openmanus-rl model info models/new --json | jq .parameters",
+    "         openmanus-rl model export runs/mine mine.gguf --type q8_0",
   ].join("\n"),
   async run(words) {
     const [what, ...rest] = words;
     if (what === "init") return await init(rest);
-    if (what === "info") return info(rest);
-    throw new UsageError("there are model init FOLDER and model info FOLDER.");
+    if (what === "info") return await info(rest);
+    if (what === "fetch") return await fetchCommand(rest);
+    if (what === "push") return await pushCommand(rest);
+    if (what === "import") return importModel(rest);
+    if (what === "export") return exportModel(rest);
+    throw new UsageError(
+      "there are model init FOLDER, info FOLDER, fetch NAME, push FOLDER NAME, import FILE.gguf FOLDER and " +
+        "export FOLDER FILE.gguf.",
+    );
   },
 };
 
@@ -83,7 +117,7 @@ async function init(given: readonly string[]): Promise<number> {
     throw new UsageError(
       "init needs --text FILE, or a world (env.env_name=NAME): the tokenizer is learned from it.",
     );
-  const config = configOf(values);
+  const config = await configOf(values);
   const vocabularySize =
     values.vocabulary === undefined
       ? config.vocabularySize
@@ -105,11 +139,9 @@ async function init(given: readonly string[]): Promise<number> {
     matching: values.matching,
     dtype: oneOf(values.dtype, DTYPES, "dtype"),
   });
-  console.log(report(describeModel(folder)));
+  print(modelReport(describeModel(folder)));
   if (made.vocabularySize < vocabularySize)
-    console.log(
-      `! The text gave ${made.vocabularySize} tokens; up to ${vocabularySize} were asked for.`,
-    );
+    print(`! The text gave ${made.vocabularySize} tokens; up to ${vocabularySize} were asked for.`);
   return 0;
 }
 
@@ -133,26 +165,23 @@ async function textsOfWorld(
   }
 }
 
-function configOf(values: { preset?: string; config?: string; family?: string }): ModelConfig {
+async function configOf(values: {
+  preset?: string;
+  config?: string;
+  family?: string;
+}): Promise<ModelConfig> {
   if ((values.preset === undefined) === (values.config === undefined))
     throw new UsageError("init needs either --preset NAME or --config FOLDER.");
   if (values.config !== undefined) {
     if (values.family !== undefined)
       throw new UsageError("--family goes with --preset; --config has its own.");
-    const config = readModelConfig(values.config);
+    const config = readModelConfig(await folderOf(values.config));
     return { ...config, head: "causal-lm", labels: 0 };
   }
   const names = presets.map(({ name }) => name);
   return presetConfig(oneOf(values.preset!, names, "preset") as PresetName, {
     family: oneOf(values.family ?? "qwen2", FAMILIES, "family"),
   });
-}
-
-function oneOf<Name extends string>(value: string, names: readonly Name[], option: string): Name {
-  const found = names.find((name) => name === value);
-  if (found === undefined)
-    throw new UsageError(`--${option} takes one of ${names.join(", ")}; got "${value}".`);
-  return found;
 }
 
 function whole(value: string, option: string): number {
@@ -169,70 +198,12 @@ function readText(file: string): string {
   }
 }
 
-function info(given: readonly string[]): number {
+async function info(given: readonly string[]): Promise<number> {
   const { values, words } = optionsAndWords(given, { json: { type: "boolean", default: false } });
   const [folder, ...more] = words;
   if (folder === undefined || more.length > 0)
     throw new UsageError("info takes one folder: openmanus-rl model info FOLDER.");
-  const found = describeModel(folder);
-  console.log(values.json ? JSON.stringify(found, null, 2) : report(found));
+  const found = describeModel(await folderOf(folder));
+  print(values.json ? JSON.stringify(found, null, 2) : modelReport(found));
   return 0;
-}
-
-function report(found: ModelDescription): string {
-  const { memory, tokenizer, slidingWindow: window } = found;
-  const heads = `${found.heads} heads of ${found.headDimension} (${found.keyValueHeads} for keys and values)`;
-  const special = (["bos", "eos", "pad", "endOfTurn"] as const)
-    .filter((name) => tokenizer?.[name])
-    .map((name) => `${name === "endOfTurn" ? "end of turn" : name} ${tokenizer![name]}`);
-  const rows: [string, string][] = [
-    ["folder", found.folder],
-    ["architecture", found.architecture],
-    [
-      "parameters",
-      `${amount(found.parameters)}, ${amount(found.embeddingParameters)} of them embeddings` +
-        (found.tiedEmbeddings ? " (tied)" : ""),
-    ],
-    ["layers", `${found.layers} of ${found.hiddenSize}, ${heads}, inner ${found.intermediateSize}`],
-    [
-      "context",
-      `${found.context} tokens, rope ${found.rope}` +
-        (window ? `; ${window.layers} layers see ${window.tokens}` : ""),
-    ],
-    [
-      "weights",
-      Object.entries(found.weights)
-        .map(([dtype, bytes]) => `${size(bytes)} of ${dtype}`)
-        .join(", "),
-    ],
-    ["vocabulary", `${found.vocabularySize}${tokenizer ? `, tokenizer ${tokenizer.tokens}` : ""}`],
-    ["special tokens", special.join(", ") || "unknown"],
-    [
-      "memory",
-      `${size(memory.training)} to train all of it in float32, ${size(memory.lora)} with LoRA of rank 16`,
-    ],
-    [
-      "per token",
-      `${size(memory.activationsPerToken)} of activations (${size(memory.checkpointedPerToken)} with ` +
-        `checkpoints), ${size(memory.cachePerToken)} of cache`,
-    ],
-  ];
-  const lines = rows.map(([name, text]) => `${name.padEnd(15)} ${text}`);
-  return [...lines, ...found.remarks.map((text) => `! ${text}`)].join("\n");
-}
-
-function size(bytes: number): string {
-  for (const [unit, factor] of [
-    ["GB", 1e9],
-    ["MB", 1e6],
-    ["kB", 1e3],
-  ] as const)
-    if (bytes >= factor) return `${Number((bytes / factor).toPrecision(3))} ${unit}`;
-  return `${bytes} bytes`;
-}
-
-function amount(count: number): string {
-  return count < 1e6
-    ? count.toLocaleString("en")
-    : `${Number((count / 1e6).toPrecision(3))} million`;
 }

@@ -2,10 +2,22 @@
  * @file `openmanus-rl play NAME`: a person is the agent, or watches the scripted expert.
  */
 import { createInterface, type Interface } from "node:readline";
-import type { Expert, Observation, Task, TaskSet, World } from "../../environments/index.ts";
+import {
+  type DistantExpert,
+  expertsOf,
+  type HandPlayed,
+  type Observation,
+  playByHand,
+  type Task,
+  type TaskSet,
+  taskNamed,
+  type World,
+} from "../../environments/index.ts";
+import { visible } from "../../spelling/index.ts";
 import { optionsAndWords, UsageError, wholeNumber } from "../arguments/usage.ts";
 import { opened, worldWords } from "../arguments/world.ts";
 import type { Command } from "../main.ts";
+import { print } from "../support/print.ts";
 
 export const play: Command = {
   help: [
@@ -20,6 +32,7 @@ export const play: Command = {
     "  --task N    the number of the task in it, from 0, or its id",
     "  --steps N   how many steps you have (the world's own number)",
     "  --expert    watch the world's scripted expert instead",
+    "  --isolate N play the world in N processes of its own",
     "  --model F   watch the model in folder F instead, or a run's best policy; it knows its world",
     "",
     "Example: openmanus-rl play household difficulty=easy --task 3",
@@ -30,6 +43,7 @@ export const play: Command = {
       task: { type: "string", default: "0" },
       steps: { type: "string" },
       expert: { type: "boolean", default: false },
+      isolate: { type: "string" },
       model: { type: "string" },
     });
     if (values.model !== undefined) {
@@ -38,7 +52,7 @@ export const play: Command = {
     }
     const { name, options, others } = worldWords(words);
     if (others.length > 0) throw new UsageError(`play takes no "${others[0]}".`);
-    const { definition, world } = await opened(name, options);
+    const { definition, world } = await opened(name, options, values);
     try {
       const steps =
         values.steps === undefined
@@ -47,8 +61,9 @@ export const play: Command = {
       const tasks = await world.tasks(values.split ?? world.splits[0]!);
       const task = chosenTask(tasks, values.task);
       if (!values.expert) return await episode(world, task, steps, person());
-      if (!world.expert) throw new UsageError(`${definition.name} has no scripted expert.`);
-      return await episode(world, task, steps, watched(world.expert(0)));
+      const experts = expertsOf(world);
+      if (!experts) throw new UsageError(`${definition.name} has no scripted expert.`);
+      return await episode(world, task, steps, watched(experts(0)));
     } finally {
       await world.close?.();
     }
@@ -56,12 +71,9 @@ export const play: Command = {
 };
 
 export function chosenTask(tasks: TaskSet, wanted: string): Task {
-  if (/^\d+$/.test(wanted)) return tasks.task(Number(wanted));
-  for (let index = 0; index < tasks.length; index++) {
-    const task = tasks.task(index);
-    if (task.id === wanted) return task;
-  }
-  throw new UsageError(`the split ${tasks.split} has no task "${wanted}".`);
+  const task = taskNamed(tasks, wanted);
+  if (!task) throw new UsageError(`the split ${tasks.split} has no task "${wanted}".`);
+  return task;
 }
 
 /** Who acts. Undefined ends the episode. */
@@ -74,37 +86,39 @@ interface Player {
 }
 
 async function episode(world: World, task: Task, steps: number, player: Player): Promise<number> {
-  const environment = world.environment();
+  let played: HandPlayed | undefined;
   try {
-    let observation = await environment.reset(task);
-    console.log(observation.text);
-    for (let step = 1; step <= steps; step++) {
-      const action = await player.next(observation, () => environment.plan?.());
+    played = await playByHand(world, task, steps);
+    print(played.observation.text);
+    let score = 0;
+    while (!played.end) {
+      const action = await player.next(played.observation, played.plan);
       if (action === undefined) {
-        console.log("You leave.");
+        print("You leave.");
         return 0;
       }
-      const result = await environment.step(action);
-      observation = result.observation;
-      console.log(observation.text);
-      if (!result.done) continue;
-      const end = result.won ? "Solved" : result.lost ? "Lost" : "Over";
-      console.log(`\n${end} after ${step} steps, score ${result.score}.`);
-      return 0;
+      ({ score } = await played.act(action));
+      print(played.observation.text);
     }
-    console.log(`\nThe ${steps} steps are used up.`);
+    print(
+      played.end === "turn limit"
+        ? `\nThe ${steps} steps are used up.`
+        : `\n${ENDS[played.end]} after ${played.steps} steps, score ${score}.`,
+    );
     return 0;
   } finally {
     player.close();
-    await environment.close?.();
+    await played?.close();
   }
 }
 
-function watched(expert: Expert): Player {
+const ENDS = { won: "Solved", lost: "Lost", over: "Over" } as const;
+
+function watched(expert: DistantExpert): Player {
   return {
     next: async (observation) => {
-      const action = expert.act(observation);
-      console.log(`\n> ${action}`);
+      const action = await expert.act(observation);
+      print(`\n> ${action}`);
       return action;
     },
     close: () => {},
@@ -124,7 +138,7 @@ function person(): Player {
   return {
     async next(observation, plan) {
       admissible = observation.admissible ?? [];
-      if (admissible.length > 0) console.log(`\nYou can: ${admissible.join(" · ")}`);
+      if (admissible.length > 0) print(`\nYou can: ${admissible.join(" · ")}`);
       for (;;) {
         if (terminal) lines.setPrompt("\n> ");
         lines.prompt();
@@ -132,13 +146,11 @@ function person(): Player {
         if (done || value === undefined || value.trim() === ":quit") return undefined;
         const line = value.trim();
         // A terminal has shown what was typed; a pipe has not.
-        if (!terminal) console.log(`\n> ${line}`);
+        if (!terminal) print(`\n> ${line}`);
         if (line === ":plan") {
-          console.log(plan()?.join("\n") ?? "This world knows no plan from here.");
+          print(plan()?.join("\n") ?? "This world knows no plan from here.");
         } else if (line === "") {
-          console.log(
-            admissible.length > 0 ? admissible.join("\n") : "This world lists no actions.",
-          );
+          print(admissible.length > 0 ? admissible.join("\n") : "This world lists no actions.");
         } else {
           return line;
         }
@@ -151,5 +163,7 @@ function person(): Player {
 /** A blank to fill in ("search[<your query>]") completes up to its blank. */
 export function completions(admissible: readonly string[], line: string): string[] {
   const beginnings = admissible.map((action) => action.replace(/<[^<>]*>.*$/s, ""));
-  return [...new Set(beginnings)].filter((action) => action.startsWith(line));
+  // What is completed is written to the terminal as it stands.
+  const shown = beginnings.filter((action) => visible(action) === action);
+  return [...new Set(shown)].filter((action) => action.startsWith(line));
 }

@@ -2,9 +2,11 @@
  * @file `openmanus-rl rollout`: a model or an expert plays tasks of a world; how often it wins, and its
  * trajectories.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  type ExampleOptions,
+  exampleMessages,
   expertPlayer,
   folderPlayer,
   OptionError,
@@ -15,39 +17,60 @@ import {
 } from "../../assembly/index.ts";
 import { formOf, resolvePlay } from "../../config/index.ts";
 import type { Task, World, WorldDefinition } from "../../environments/index.ts";
-import { type SuccessTable, successReport, successTable } from "../../evaluation/index.ts";
-import { ModelFileError } from "../../models/index.ts";
 import {
-  type Collection,
+  type EpisodeFacts,
+  episodeFacts,
+  type SuccessTable,
+  successRates,
+  successReport,
+} from "../../evaluation/index.ts";
+import { makeFolder, ownedFolder } from "../../folders/index.ts";
+import { audienceOf, fetchedModel, withRanks } from "../../library/index.ts";
+import { ModelFileError, modelFolderOf } from "../../models/index.ts";
+import { keyAt } from "../../network/index.ts";
+import {
+  appendFindings,
   type CollectOptions,
   collect,
+  FINDINGS_FILE,
+  type Findings,
+  mergeAccounts,
   openTrajectoryStore,
   type ReplyRequest,
   type RolloutAccount,
+  type SearchFindings,
   type Trajectory,
   type TrajectoryStore,
+  type WorldFacts,
 } from "../../rollout/index.ts";
+import { ownShare, type Ranks, requireSameOnRanks } from "../../training/index.ts";
 import { ROLLOUT_HELP, type RolloutOptions, rolloutOptions } from "../arguments/rollout-options.ts";
 import { UsageError } from "../arguments/usage.ts";
 import { opened } from "../arguments/world.ts";
 import type { Command } from "../main.ts";
 import { interruptible } from "../support/interrupt.ts";
+import { print, printError } from "../support/print.ts";
 import { rolloutProgress } from "../support/rollout-progress.ts";
 
 export const rollout: Command = {
   help: ROLLOUT_HELP,
   async run(given) {
-    const options = rolloutOptions(given);
-    const { definition, world } = await opened(options.world, options.worldOptions);
+    const options = await withFetchedModels(rolloutOptions(given));
+    const { isolate, stepSeconds } = options;
+    const { definition, world } = await opened(options.world, options.worldOptions, {
+      isolate,
+      stepSeconds,
+    });
     try {
       const tasks = await firstTasks(world, options);
-      const how = await playOptions(options);
+      const { how, examples } = await playOptions(options);
       const player = openPlayer(options, how, world);
       try {
-        const setting = collectOptions(options, how, definition, world, player, tasks);
+        const about = await aboutWorld(definition, world, examples);
+        const setting = collectOptions(options, how, { definition, world, about }, player, tasks);
         return options.dryRun
           ? await showPrompt(options, setting)
-          : await play(options, setting, player);
+          : await withRanks((ranks) => play(options, setting, player, ranks));
       } finally {
         await player.close();
       }
@@ -57,16 +80,34 @@ export const rollout: Command = {
   },
 };
 
+/** Models that are named as on the Hub are here then; what a server calls its own is not asked for. */
+async function withFetchedModels(options: RolloutOptions): Promise<RolloutOptions> {
+  const audience = audienceOf({ progress: process.stderr });
+  const fetched = async (place: string | undefined) =>
+    place === undefined ? undefined : modelFolderOf(await fetchedModel(place, audience));
+  const { model, tokenizer, server } = options;
+  return {
+    ...options,
+    model: server === undefined ? await fetched(model) : model,
+    tokenizer: await fetched(tokenizer),
+  };
+}
+
 /** Tokens of a reply, of models that do not say it themselves. */
 const REPLY_TOKENS = 256;
 
 /** The form in which a model was trained, as `eval` has it, and what was said otherwise. */
-async function playOptions(options: RolloutOptions): Promise<PlayOptions> {
+async function playOptions(
+  options: RolloutOptions,
+): Promise<{ how: PlayOptions; examples: ExampleOptions | undefined }> {
   const { model, server, choices, temperature, topK, topP, seed } = options;
   const base = model !== undefined && server === undefined ? formOf(model) : {};
   const lengths = { data: { max_response_length: REPLY_TOKENS }, ...base };
-  const { play } = await resolvePlay(choices, lengths);
-  return { ...play, evaluation: { temperature, topK, topP }, seed };
+  const { play, world } = await resolvePlay(choices, lengths);
+  return {
+    how: { ...play, evaluation: { temperature, topK, topP }, seed },
+    examples: world.examples,
+  };
 }
 
 /** What is wrong with a model's place, a server's address or a format is the caller's to put right. */
@@ -75,8 +116,12 @@ function openPlayer(options: RolloutOptions, how: PlayOptions, world: World): Pl
   try {
     if (options.expert) return expertPlayer(world, how, model);
     if (server === undefined) return folderPlayer(model!, how);
+    const { serverTimeout: timeout, serverRetries: retries } = options;
     return serverPlayer(
-      { baseUrl: server, model: model!, tokenizer, viaText, apiKey: keyOf(options) },
+      {
+        ...{ baseUrl: server, model: model!, tokenizer, viaText, apiKey: keyOf(options) },
+        ...{ timeout, retries },
+      },
       how,
     );
   } catch (error) {
@@ -86,11 +131,15 @@ function openPlayer(options: RolloutOptions, how: PlayOptions, world: World): Pl
   }
 }
 
-function keyOf({ keyVariable }: RolloutOptions): string | undefined {
+/** What is wrong is said without what was given: it may be the key itself. */
+function keyOf({ key, keyVariable }: RolloutOptions): string | undefined {
+  if (key !== undefined) return keyAt("--key", key);
   if (keyVariable === undefined) return undefined;
-  const key = process.env[keyVariable];
-  if (!key) throw new UsageError(`the environment variable ${keyVariable} is not set.`);
-  return key;
+  const found = process.env[keyVariable];
+  if (found) return found;
+  throw new UsageError(
+    "--key-variable takes the name of a variable, and there is none of that name.",
+  );
 }
 
 async function firstTasks(world: World, { split, tasks }: RolloutOptions): Promise<Task[]> {
@@ -99,22 +148,41 @@ async function firstTasks(world: World, { split, tasks }: RolloutOptions): Promi
   return Array.from({ length: count }, (_, index) => set.task(index));
 }
 
+/** What the agent is told of its world, with the examples that it is shown. */
+async function aboutWorld(
+  definition: WorldDefinition,
+  world: World,
+  examples: ExampleOptions | undefined,
+): Promise<WorldFacts> {
+  const about = worldFacts(definition, world);
+  if (!examples) return about;
+  const [trainSplit] = world.splits;
+  const played = { world, about, turns: definition.maximumSteps, trainSplit: trainSplit! };
+  return { ...about, examples: await exampleMessages(played, examples) };
+}
+
+interface KnownWorld {
+  readonly definition: WorldDefinition;
+  readonly world: World;
+  readonly about: WorldFacts;
+}
+
 function collectOptions(
   options: RolloutOptions,
   how: PlayOptions,
-  definition: WorldDefinition,
-  world: World,
+  { definition, world, about }: KnownWorld,
   { policy, agent }: Player,
   tasks: readonly Task[],
 ): CollectOptions {
   const { episodes, seed, concurrency, retries } = options;
   return {
-    ...{ world, policy, agent, tasks, members: episodes, seed, concurrency, retries },
-    about: worldFacts(definition, world),
+    ...{ world, about, policy, agent, tasks, members: episodes, seed, concurrency, retries },
+    search: how.search,
     limits: {
       ...how.limits,
       turns: options.turns ?? definition.maximumSteps,
       seconds: options.timeout,
+      stepSeconds: options.stepSeconds,
     },
   };
 }
@@ -123,35 +191,81 @@ async function play(
   options: RolloutOptions,
   setting: CollectOptions,
   player: Player,
+  ranks: Ranks,
 ): Promise<number> {
-  const store = options.out === undefined ? undefined : newStore(options.out);
-  const progress = rolloutProgress(setting.tasks.length * options.episodes);
+  requireSameOnRanks(ranks, "tasks or settings", {
+    ...described(options, player.agent),
+    tasks: setting.tasks.map(({ id }) => id),
+  });
+  const own = ownShare(setting.tasks, ranks);
+  const store = options.out === undefined || !ranks.isFirst ? undefined : newStore(options.out);
+  const progress = rolloutProgress(ranks.isFirst ? own.length * options.episodes : 0);
+  const places = new Map(setting.tasks.map(({ id }, place) => [id, place]));
+  /** What the table needs, and what puts it into order: episodes themselves may be millions. */
+  const found: { order: [place: number, group: string, member: number]; facts: EpisodeFacts }[] =
+    [];
+  /** Of ranks other than 0, which stores what all have played. */
+  const toSend: Trajectory[] = [];
   const onEpisode = (trajectory: Trajectory) => {
     store?.append(trajectory);
-    progress.episode(trajectory);
+    if (!ranks.isFirst && options.out !== undefined) toSend.push(trajectory);
+    if (ranks.isFirst) progress.episode(trajectory);
+    const { task, group, member } = trajectory;
+    found.push({ order: [places.get(task.id)!, group, member], facts: episodeFacts(trajectory) });
   };
-  let collection: Collection;
+  const findings: SearchFindings[] = [];
+  const onFindings = ({ id }: Task, found: Findings) => {
+    const { context } = player.agent;
+    const { fingerprint: tokenizer } = player.policy.chat.tokenizer;
+    if (options.out !== undefined && found.values.length > 0)
+      findings.push({ task: id, context, tokenizer, ...found });
+  };
+  let account: RolloutAccount;
   try {
-    collection = await interruptible((signal) => collect({ ...setting, signal, onEpisode }));
+    ({ account } = await interruptible((signal) =>
+      collect({
+        ...setting,
+        tasks: own,
+        earlier: own.map(() => 0),
+        signal: AbortSignal.any([signal, ranks.lost]),
+        onEpisode,
+        onFindings,
+        keep: false,
+      }),
+    ));
+    const accounts = ranks.gather(account);
+    // They played beside each other.
+    const seconds = Math.max(...accounts.map((one) => one.seconds));
+    account = { ...mergeAccounts(accounts), seconds };
+    const sent = ranks.toFirst(toSend).slice(1).flat();
+    for (const trajectory of sent) store?.append(trajectory);
+    const known = ranks.toFirst(findings).flat();
+    known.sort((a, b) => places.get(a.task)! - places.get(b.task)!);
+    for (const one of known) appendFindings(join(options.out!, FINDINGS_FILE), one);
   } finally {
     progress.end();
     store?.close();
   }
-  const { all, account } = collection;
-  const table = successTable(all);
+  // Sums of fractions depend on their order, and which episode ended first on the machine.
+  const all = ranks.gather(found).flat();
+  if (!ranks.isFirst) return account.leftOut === account.episodes ? 1 : 0;
+  all.sort(({ order: [a, x, i] }, { order: [b, y, k] }) => a - b || x.localeCompare(y) || i - k);
+  const table = successRates(all.map(({ facts }) => facts));
   const facts = { world: setting.about.name, ...described(options, player.agent), table, account };
   if (options.out !== undefined)
     writeFileSync(
       join(options.out, "rollout.json"),
       `${JSON.stringify({ ...facts, tokenizer: player.tokenizer ?? null }, null, 2)}\n`,
     );
-  console.log(options.json ? JSON.stringify(facts, null, 2) : report(table, account, options));
+  print(options.json ? JSON.stringify(facts, null, 2) : report(table, account, options));
   return account.leftOut === account.episodes ? 1 : 0;
 }
 
 /** A folder that has trajectories already is not mixed with others. */
 function newStore(folder: string): TrajectoryStore {
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
+  const owned = ownedFolder(folder, "rollout");
+  owned.claim(["trajectories", "rollout.json", FINDINGS_FILE]);
   const store = openTrajectoryStore(join(folder, "trajectories"));
   if (store.episodes().length === 0) return store;
   store.close();
@@ -165,6 +279,7 @@ function described(options: RolloutOptions, agent: Player["agent"]): object {
     player: expert ? "expert" : { model, server },
     ...{ split, temperature, topP, topK, turns, seed },
     ...{ format: agent.format.name, context: agent.context, constrain: isConstrained(options) },
+    ...(options.choices.search && { search: options.choices.search }),
   };
 }
 
@@ -199,15 +314,13 @@ async function showPrompt(options: RolloutOptions, setting: CollectOptions): Pro
     ...{ policy, tasks: setting.tasks.slice(0, 1), members: 1, retries: 0 },
   });
   if (!seen) {
-    console.error(`openmanus-rl rollout: ${account.errors[0] ?? "the first prompt is too long"}`);
+    printError(`openmanus-rl rollout: ${account.errors[0] ?? "the first prompt is too long"}`);
     return 1;
   }
   const ids = [...seen.prompt];
   const text = setting.policy.chat.tokenizer.decode(ids);
   const { messages } = seen;
-  console.log(
-    options.json ? JSON.stringify({ text, ids, messages, tokens: ids.length }, null, 2) : text,
-  );
+  print(options.json ? JSON.stringify({ text, ids, messages, tokens: ids.length }, null, 2) : text);
   return 0;
 }
 

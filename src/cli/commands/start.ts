@@ -4,11 +4,12 @@
  */
 import { readSettings } from "../../config/index.ts";
 import { comparePaired, type SuccessRow } from "../../evaluation/index.ts";
-import { evaluateWith, planOf, type TrainCall, warmStart } from "../../library/index.ts";
+import { type Evaluation, evaluateWith, planOf, type TrainCall } from "../../library/index.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
 import { UsageError } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
 import { INTERRUPTED } from "../support/interrupt.ts";
+import { print } from "../support/print.ts";
 import { RECIPE, type Recipe } from "../support/recipe.ts";
 import { trainInterruptibly } from "./train.ts";
 
@@ -49,32 +50,35 @@ async function quickstart(
 ): Promise<number> {
   const begun = performance.now();
   const minutes = () => `${((performance.now() - begun) / 60_000).toFixed(1)} min`;
-  const say = (text: string) => console.log(`[${minutes()}] ${text}`);
-  // The model and the warm start are made anew before the run is: it must not make them once more.
-  const anew = restart ? ["trainer.resume_mode=disable"] : [];
-  const call: TrainCall = { ...recipe, settings: readSettings([], [...own, ...anew]) };
+  const say = (text: string) => print(`[${minutes()}] ${text}`);
+  const call: TrainCall = { ...recipe, restart, settings: readSettings([], own) };
   const plan = await planOf(call);
+  const { iterations, rollout, advantages } = plan.options;
   const inUnseenRooms = (model: string) =>
     evaluateWith(plan, { model, tasks: evaluationTasks, progress: process.stderr });
 
-  const before = await inUnseenRooms(await warmStart({ ...call, restart, say }));
-  say(`before: ${shown(before.table.all)} in unseen rooms`);
-  const { iterations, rollout, advantages } = plan.options;
-  say(
-    `training with ${advantages.name}, ${iterations} iterations of ${rollout.tasks} tasks × ` +
-      `${rollout.groupSize} episodes (Ctrl-C saves; npm start goes on)`,
-  );
-  const { model, interrupted, stopped, report } = await trainInterruptibly(call);
+  let before: Evaluation | undefined;
+  const { model, interrupted, stopped, report } = await trainInterruptibly({
+    ...call,
+    async onPrepared(start) {
+      before = await inUnseenRooms(start);
+      say(`before: ${shown(before.table.all)} in unseen rooms`);
+      say(
+        `training with ${advantages.name}, ${iterations} iterations of ${rollout.tasks} tasks × ` +
+          `${rollout.groupSize} episodes (Ctrl-C saves; npm start goes on)`,
+      );
+    },
+  });
   if (interrupted) {
     say("stopped, and saved; the same command goes on from here");
     return INTERRUPTED;
   }
   // The run has said why.
-  if (stopped?.failed || model === undefined) return 1;
+  if (stopped?.failed || model === undefined || !before) return 1;
   const after = await inUnseenRooms(model);
 
   const { difference, pValue } = comparePaired(before.trajectories, after.trajectories);
-  console.log(`
+  print(`
                  success in ${before.trajectories.length} unseen rooms
 after warm start ${shown(before.table.all)}
 after training   ${shown(after.table.all)}

@@ -1,7 +1,7 @@
 /**
  * @file `openmanus-rl trajectories list|show|export`: episodes that were stored.
  */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { aligned } from "../../evaluation/index.ts";
 import { byteChat, loadTokenizer, type Tokenizer } from "../../models/index.ts";
@@ -16,6 +16,7 @@ import {
 import { checkpointFolder, checkpointSteps, readRunDescription } from "../../training/index.ts";
 import { optionsAndWords, UsageError } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
+import { print, printColoured } from "../support/print.ts";
 import { episodeText, tokenText } from "../support/trajectory-text.ts";
 
 export const trajectories: Command = {
@@ -65,14 +66,15 @@ export const trajectories: Command = {
 /** The trajectories at a path: a file, a store, or a folder that has one. */
 function* read(path: string): Generator<Trajectory> {
   if (!existsSync(path)) throw new UsageError(`there is nothing at ${path}.`);
-  for (const store of storesIn(path)) yield* readTrajectories(store);
-}
-
-/** A run of several ranks has a store for each: trajectories-0, trajectories-1, … */
-function storesIn(path: string): string[] {
-  if (!statSync(path).isDirectory()) return [path];
-  const inside = readdirSync(path).filter((name) => /^trajectories(-\d+)?$/.test(name));
-  return inside.length > 0 ? inside.sort().map((name) => join(path, name)) : [path];
+  let count = 0;
+  for (const trajectory of readTrajectories(path)) {
+    count++;
+    yield trajectory;
+  }
+  if (count === 0)
+    throw new UsageError(
+      `${path} has no episodes. Give a rollout's folder, a run's, or a .jsonl file.`,
+    );
 }
 
 function list(path: string, { status, json }: { status?: string; json: boolean }): void {
@@ -83,7 +85,7 @@ function list(path: string, { status, json }: { status?: string; json: boolean }
       ...{ score: one.score, turns: one.turns.length, tokens: sampledTokens(one) },
       ...{ task: one.task.id, type: one.task.type ?? null, seconds: one.seconds },
     }));
-    console.log(JSON.stringify(facts, null, 2));
+    print(JSON.stringify(facts, null, 2));
     return;
   }
   const cells = rows.map((one) => [
@@ -91,7 +93,7 @@ function list(path: string, { status, json }: { status?: string; json: boolean }
     ...[one.status, one.reward.toFixed(2), String(one.turns.length), String(sampledTokens(one))],
     one.task.type ?? "",
   ]);
-  console.log(aligned([["id", "status", "reward", "turns", "tokens", "type"], ...cells]));
+  print(aligned([["id", "status", "reward", "turns", "tokens", "type"], ...cells]));
 }
 
 interface ShowValues {
@@ -104,15 +106,12 @@ function show(path: string, id: string | undefined, values: ShowValues): void {
   const trajectory = chosen(path, id);
   if (values.json) {
     const seed = String(trajectory.seed);
-    console.log(JSON.stringify({ ...trajectory, seed }, null, 2));
+    print(JSON.stringify({ ...trajectory, seed }, null, 2));
     return;
   }
   const colours = Boolean(process.stdout.isTTY) && !process.env.NO_COLOR;
-  console.log(
-    values.tokens
-      ? tokenText(trajectory, tokenizerOf(path, values.model), colours)
-      : episodeText(trajectory),
-  );
+  if (!values.tokens) print(episodeText(trajectory));
+  else printColoured(tokenText(trajectory, tokenizerOf(path, values.model), colours));
 }
 
 function chosen(path: string, id: string | undefined): Trajectory {
@@ -171,5 +170,5 @@ function exportTo(path: string, values: { to?: string; output?: string; won: boo
   } else {
     throw new UsageError(`--to takes messages, chat or parquet; got "${to ?? ""}".`);
   }
-  console.log(`${count} ${to === "messages" ? "episodes" : "chats"} in ${output}`);
+  print(`${count} ${to === "messages" ? "episodes" : "chats"} in ${output}`);
 }

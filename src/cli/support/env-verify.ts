@@ -2,7 +2,13 @@
  * @file What `env verify` finds out: known solutions win, and where there are none, tasks begin, are the
  * same when they are played again, and take any string for an action.
  */
-import type { Environment, Observation, Task, World } from "../../environments/index.ts";
+import {
+  boundedEnvironment,
+  type Environment,
+  type Observation,
+  type Task,
+  type World,
+} from "../../environments/index.ts";
 
 export interface Verification {
   games: number;
@@ -30,7 +36,7 @@ export async function verifyWorld(
   const most = !world.solution && limit === Number.POSITIVE_INFINITY ? CHECKED : limit;
   const sets = await Promise.all(splits.map((split) => world.tasks(split)));
   const total = sets.reduce((sum, { length }) => sum + Math.min(length, most), 0);
-  const environment = world.environment();
+  const environment = boundedEnvironment(world.name, world.environment());
   try {
     for (const tasks of sets)
       for (let index = 0; index < Math.min(tasks.length, most); index++) {

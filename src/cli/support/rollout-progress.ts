@@ -4,6 +4,7 @@
 import { formatSeconds } from "../../monitoring/index.ts";
 import type { Trajectory } from "../../rollout/index.ts";
 import { progressLine } from "../arguments/world.ts";
+import { printError } from "./print.ts";
 
 export interface RolloutProgress {
   episode(trajectory: Trajectory): void;
@@ -31,7 +32,7 @@ export function rolloutProgress(total: number): RolloutProgress {
       line.show(text);
       if (process.stderr.isTTY || now - last < BETWEEN_LINES) return;
       last = now;
-      console.error(text);
+      printError(text);
     },
     end: () => line.clear(),
   };

@@ -2,9 +2,9 @@
  * @file What a run will be, before it is one: its plan, and estimates of memory and time.
  */
 import { openRunWorld, requireModelFolder } from "../../assembly/index.ts";
-import { configParameterCount, readModelConfig } from "../../models/index.ts";
+import { configParameterCount, estimateMemory, readModelConfig } from "../../models/index.ts";
 import { measureGemm } from "../../torch/index.ts";
-import { needsReference, type TrainingOptions } from "../../training/index.ts";
+import { needsReference, passTokens, type TrainingOptions } from "../../training/index.ts";
 
 const GB = 2 ** 30;
 
@@ -22,11 +22,10 @@ export async function planText(options: TrainingOptions): Promise<string> {
   const trained = settings.lora ? parameters / 50 : parameters;
   const copies = (critic ? 2 : 1) * (parameters * bytes + trained * 12);
   const reference = needsReference(options) && !settings.lora ? parameters * bytes : 0;
-  // What a pass keeps per token and layer for its way back: some 17 hidden sizes and 3 inner ones.
-  const kept = settings.gradientCheckpointing
-    ? model.hiddenSize * model.layers
-    : (17 * model.hiddenSize + 3 * model.intermediateSize) * model.layers;
-  const activations = actor.batching.tokensPerPass * kept * bytes;
+  const { activationsPerToken, checkpointedPerToken } = estimateMemory(model);
+  const kept = settings.gradientCheckpointing ? checkpointedPerToken : activationsPerToken;
+  const { tokensPerPass = passTokens(model, settings.gradientCheckpointing) } = actor.batching;
+  const activations = (tokensPerPass * kept * bytes) / 4;
   const cache = play.engine.cacheBytes;
 
   // A guess: each turn some 60 tokens of observation and reply; generation computes each once, an

@@ -3,6 +3,7 @@
  */
 import type { Tokenizer } from "../../models/index.ts";
 import type { Trajectory, Turn } from "../../rollout/index.ts";
+import { visible } from "../../spelling/index.ts";
 
 /** What the agent saw, said and got, turn by turn. */
 export function episodeText(trajectory: Trajectory): string {
@@ -24,7 +25,7 @@ export function episodeText(trajectory: Trajectory): string {
   return [heading(trajectory), ...turns, ending(trajectory)].join("\n\n");
 }
 
-/** Token by token, as the model had it. */
+/** Token by token, as the model had it. With colours it may be shown as it is. */
 export function tokenText(
   trajectory: Trajectory,
   tokenizer: Tokenizer | undefined,
@@ -35,13 +36,14 @@ export function tokenText(
     [
       `── turn ${i + 1} ──`,
       paint.prompt(textOf(turn.promptIds, tokenizer)) + replyTokens(turn, tokenizer, paint),
-      `  → ${replyFacts(turn)}`,
+      visible(`  → ${replyFacts(turn)}`),
     ].join("\n"),
   );
   const legend = tokenizer
     ? []
     : ["(Ids only: --model FOLDER names the tokenizer that has their texts.)"];
-  return [heading(trajectory), ...legend, ...turns, ending(trajectory)].join("\n\n");
+  const [beginning, end] = [visible(heading(trajectory)), visible(ending(trajectory))];
+  return [beginning, ...legend, ...turns, end].join("\n\n");
 }
 
 function heading({ id, task, format, context, seed, attempts }: Trajectory): string {
@@ -86,7 +88,7 @@ function replyTokens({ reply, reward }: Turn, tokenizer: Tokenizer | undefined, 
 }
 
 function textOf(ids: readonly number[], tokenizer: Tokenizer | undefined): string {
-  return tokenizer ? tokenizer.decode(ids) : `${ids.join(" ")} `;
+  return tokenizer ? visible(tokenizer.decode(ids)) : `${ids.join(" ")} `;
 }
 
 interface Paint {

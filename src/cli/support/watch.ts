@@ -4,10 +4,11 @@
  */
 import { evaluateFolder, openRunWorld } from "../../assembly/index.ts";
 import { formOf, resolvePlay, settingsOf } from "../../config/index.ts";
-import { policyIn } from "../../library/index.ts";
+import { audienceOf, fetchedModel, policyIn } from "../../library/index.ts";
 import { UsageError, wholeNumber } from "../arguments/usage.ts";
 import { worldWords } from "../arguments/world.ts";
 import { chosenTask } from "../commands/play.ts";
+import { print } from "./print.ts";
 
 interface Values {
   readonly split?: string;
@@ -20,12 +21,13 @@ export async function watchModel(
   words: readonly string[],
   { split, task: wanted, steps }: Values,
 ): Promise<number> {
-  const folder = policyIn(path);
+  const audience = audienceOf({ progress: process.stderr });
+  const folder = policyIn(await fetchedModel(path, audience));
   const isNamed = words.length > 0 && !words[0]!.includes("=");
   const { name, options, others } = worldWords(isNamed ? words : ["", ...words]);
   if (others.length > 0) throw new UsageError(`play takes no "${others[0]}".`);
   // A world that is named is another than the model's, with options of its own.
-  const base = isNamed ? formOf(folder) : settingsOf(folder);
+  const base = isNamed ? formOf(folder) : settingsOf(folder, { env: { options } });
   const { play, world: where } = await resolvePlay(
     {
       ...(isNamed && { world: name }),
@@ -36,11 +38,11 @@ export async function watchModel(
   );
   const world = await openRunWorld(where);
   try {
-    const task = chosenTask(await world.world.tasks(split ?? world.valSplit), wanted);
+    const task = chosenTask(await world.namedTasks(split ?? world.valSplit), wanted);
     const { all } = await evaluateFolder(folder, { play, world, tasks: [task] });
     const { turns, lastObservation, status, error } = all[0]!;
-    for (const { observation, reply } of turns) console.log(`${observation}\n\n> ${reply.text}`);
-    console.log(
+    for (const { observation, reply } of turns) print(`${observation}\n\n> ${reply.text}`);
+    print(
       `${lastObservation}\n\n${status} after ${turns.length} turns.${error ? ` ${error}` : ""}`,
     );
     return error ? 1 : 0;

@@ -1,5 +1,6 @@
 /**
- * @file A process whose work is interrupted: `patient` work ends when it is asked to, `stubborn` never.
+ * @file A process whose work is interrupted: `patient` work ends when it is asked to, `slow` work a little
+ * later, `stubborn` never.
  */
 import { once } from "node:events";
 import { interruptible } from "../../../src/cli/support/interrupt.ts";
@@ -11,6 +12,7 @@ const work = async (signal: AbortSignal) => {
   await once(signal, "abort");
   console.log("finishing");
   if (process.argv[2] === "stubborn") await new Promise(() => {});
+  if (process.argv[2] === "slow") await new Promise((resolve) => setTimeout(resolve, 500));
   clearInterval(alive);
   return "saved";
 };

@@ -2,8 +2,9 @@
  * @file `openmanus-rl start` with numbers so small that all of it takes seconds: a script that takes the
  * command's words.
  */
-import { RECIPE } from "../../../src/cli/support/recipe.ts";
+
 import { startCommand } from "../../../src/cli/commands/start.ts";
+import { RECIPE } from "../../../src/cli/support/recipe.ts";
 
 const { run } = startCommand({
   ...RECIPE,
