@@ -23,7 +23,8 @@ const ENGINE =
   "forward_prefetch model_dtype use_orig_params seed full_determinism ulysses_sequence_parallel_size " +
   "entropy_from_logits_with_chunking entropy_from_logits_chunk_size use_torch_compile " +
   "entropy_checkpointing use_no_sync_for_gradient_accumulation pad_to_length pad_to_length_bucket " +
-  "forward_only strategy dtype qat turbo_config";
+  "forward_only strategy dtype qat turbo_config mixed_precision.param_dtype mixed_precision.reduce_dtype " +
+  "mixed_precision.buffer_dtype";
 
 const MODEL =
   "path hf_config_path tokenizer_path use_shm trust_remote_code custom_chat_template external_lib " +
@@ -96,7 +97,8 @@ const keys = [
   ...names("critic.model", MODEL),
   ...names(
     "critic.model.fsdp_config",
-    "wrap_policy param_offload optimizer_offload fsdp_size model_dtype",
+    "wrap_policy param_offload optimizer_offload fsdp_size model_dtype reshard_after_forward " +
+      "forward_prefetch mixed_precision.param_dtype mixed_precision.reduce_dtype mixed_precision.buffer_dtype",
   ),
   ...names(
     "algorithm",
@@ -231,7 +233,7 @@ const defaults: Readonly<Record<string, unknown>> = {
   "trainer.device": "cuda",
 };
 
-const SHARDS = "not built: weights are whole in each process";
+const SHARDS = "not applicable: of PyTorch's own FSDP";
 const WHOLE = "not applicable: one process has the whole model";
 const ENGINE_OWN = "not applicable: generation has an engine of its own";
 const PICTURES = "not applicable: there are no pictures, videos or sounds";
@@ -239,7 +241,8 @@ const ENTROPY = "not applicable: entropy never has all logits in memory";
 const PADDING = "not applicable: nothing is padded";
 const LOADING = "not applicable: tasks come from the world, not from a file";
 const PROFILER = "not applicable: timings are in the metrics";
-const QUANTIZED = "not built: weights are float32, bfloat16 or float16";
+const QUANTIZED =
+  "not built: weights are float32, bfloat16 or float16; `rollout.quantization` for generation alone";
 const EXPERTS = "not built: no mixture of experts";
 const REWARD_MODEL = "not built: no reward model; `reward.judge` and files of your own";
 const SEEDED = "not applicable: everything random follows from `trainer.seed`";
@@ -269,7 +272,6 @@ const missing: Readonly<Record<string, string>> = {
   "actor_rollout_ref.actor.tau_neg": "not built as a setting: `sapo` uses verl's default 1.05",
   "actor_rollout_ref.actor.freeze_vision_tower": PICTURES,
   "actor_rollout_ref.actor.calculate_entropy": "not applicable: entropy is always in the metrics",
-  "actor_rollout_ref.actor.use_prefix_grouper": "not built",
   "actor_rollout_ref.actor.data_loader_seed": SEEDED,
   "actor_rollout_ref.actor.use_fused_kernels": "not applicable: our own kernels are always used",
   "actor_rollout_ref.actor.profiler": PROFILER,
@@ -293,13 +295,12 @@ const missing: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ["actor_rollout_ref.actor.fsdp_config", "actor_rollout_ref.ref.fsdp_config"].flatMap(
       (section) => [
-        ...names(
-          section,
-          "offload_policy reshard_after_forward forward_prefetch use_orig_params",
-        ).map((key) => [key, SHARDS]),
-        ...names(section, "turbo_config ulysses_sequence_parallel_size strategy forward_only").map(
-          (key) => [key, SHARDS],
-        ),
+        ...names(section, "offload_policy use_orig_params turbo_config forward_only").map((key) => [
+          key,
+          SHARDS,
+        ]),
+        [`${section}.ulysses_sequence_parallel_size`, "not built: sequences are not split"],
+        [`${section}.strategy`, "other name: `strategy` of actor, ref and critic"],
         ...names(section, "seed full_determinism").map((key) => [key, DETERMINED]),
         ...names(
           section,
@@ -309,7 +310,7 @@ const missing: Readonly<Record<string, string>> = {
         [`${section}.use_torch_compile`, "not applicable: there is no compiler here"],
         [
           `${section}.use_no_sync_for_gradient_accumulation`,
-          "not applicable: gradients are summed once per update",
+          "not applicable: sharded gradients are reduced in every pass, whole ones once per update",
         ],
         [`${section}.dtype`, "other name: `actor.autocast`"],
         [`${section}.qat`, QUANTIZED],
@@ -317,7 +318,6 @@ const missing: Readonly<Record<string, string>> = {
     ),
   ),
   "actor_rollout_ref.ref.rollout_n": GROUPS,
-  "actor_rollout_ref.ref.strategy": SHARDS,
   "actor_rollout_ref.ref.use_torch_compile": "not applicable: there is no compiler here",
   "actor_rollout_ref.ref.profiler": PROFILER,
   "actor_rollout_ref.ref.router_replay": EXPERTS,
@@ -331,7 +331,6 @@ const missing: Readonly<Record<string, string>> = {
   "actor_rollout_ref.rollout.full_determinism": DETERMINED,
   "actor_rollout_ref.rollout.seed": SEEDED,
   "actor_rollout_ref.rollout.cudagraph_capture_sizes": ENGINE_OWN,
-  "actor_rollout_ref.rollout.data_parallel_size": WHOLE,
   "actor_rollout_ref.rollout.expert_parallel_size": EXPERTS,
   "actor_rollout_ref.rollout.pipeline_model_parallel_size": WHOLE,
   "actor_rollout_ref.rollout.enable_prefix_caching":
@@ -352,7 +351,6 @@ const missing: Readonly<Record<string, string>> = {
   "actor_rollout_ref.rollout.moe_load_balance_metrics_interval": EXPERTS,
   "actor_rollout_ref.rollout.profiler": PROFILER,
   "actor_rollout_ref.rollout.prometheus": "not built: no Prometheus endpoint",
-  "actor_rollout_ref.rollout.quantization": QUANTIZED,
   "actor_rollout_ref.rollout.quantization_config_file": QUANTIZED,
   "actor_rollout_ref.rollout.mtp": "not built: no multi-token prediction",
   "actor_rollout_ref.rollout.qat": QUANTIZED,
@@ -389,7 +387,7 @@ const missing: Readonly<Record<string, string>> = {
   "critic.checkpoint": "not applicable: checkpoints hold everything",
   "critic.profiler": PROFILER,
   "critic.ulysses_sequence_parallel_size": "not built: sequences are not split",
-  "critic.fsdp": "other name: `critic.model.fsdp_config` (`param_offload`, `optimizer_offload`)",
+  "critic.fsdp": "other name: `critic.model.fsdp_config`",
   ...Object.fromEntries(
     names(
       "critic.model",

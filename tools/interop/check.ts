@@ -11,6 +11,8 @@ export interface Finding {
   readonly detail: string;
   /** What disagreed; undefined when nothing did. */
   readonly problem?: string | undefined;
+  /** It was not compared, and why is in the detail. */
+  readonly skipped?: true;
 }
 
 export interface InteropCheck {

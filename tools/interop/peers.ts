@@ -30,6 +30,8 @@ export interface Peers {
   ask<Answer>(script: string, place: string, request: unknown): Promise<Answer>;
   /** Starts `python -m …`; the caller stops it. */
   start(words: readonly string[], variables?: Readonly<Record<string, string>>): PeerProcess;
+  /** Starts python/SCRIPT, which goes on until the caller stops it. */
+  serve(script: string, ...words: string[]): PeerProcess;
 }
 
 export interface PeerProcess {
@@ -75,6 +77,7 @@ export async function findPeers(say: (text: string) => void): Promise<Peers> {
       return JSON.parse(readFileSync(answer, "utf8"));
     },
     start: (words, variables = {}) => started(python, ["-m", ...words], variables),
+    serve: (script, ...words) => started(python, ["-B", join(SCRIPTS, script), ...words], {}),
   };
 }
 

@@ -9,6 +9,7 @@ import { comparedLogits, newModelFolder, ourLogits, someSequences } from "../mod
 
 const ADAPTERS: readonly { name: string; family: string; options: LoraOptions }[] = [
   { name: "all matrices", family: "qwen2", options: { rank: 4, alpha: 6 } },
+  { name: "all of Gemma 3", family: "gemma3_text", options: { rank: 2 } },
   {
     name: "some, rank-stabilised",
     family: "llama",
