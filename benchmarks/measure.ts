@@ -43,9 +43,9 @@ export function peakMemory(body: () => void): number {
   return Math.max(0, statusBytes("VmHWM") - before);
 }
 
-/** A line of Linux's own count of this process's memory. */
-export function statusBytes(field: string): number {
-  const text = readFileSync("/proc/self/status", "utf8");
+/** A line of Linux's own count of a process's memory. Default: this one's. */
+export function statusBytes(field: string, pid: number | "self" = "self"): number {
+  const text = readFileSync(`/proc/${pid}/status`, "utf8");
   const [, kilobytes = "0"] = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(text) ?? [];
   return Number(kilobytes) * 1024;
 }

@@ -73,7 +73,12 @@ export const train: Benchmark = {
   report: (figures) => reportOf(figures as Figures),
 };
 
-function optionsOf(model: string, folder: string): Promise<ResolvedRun> {
+/** `own`: further settings. */
+export function optionsOf(
+  model: string,
+  folder: string,
+  own: readonly string[] = [],
+): Promise<ResolvedRun> {
   const overrides = [
     `actor_rollout_ref.model.path=${model}`,
     "env.env_name=household",
@@ -86,26 +91,31 @@ function optionsOf(model: string, folder: string): Promise<ResolvedRun> {
     "trainer.save_freq=-1",
     "trainer.val_before_train=False",
     `trainer.default_local_dir=${join(folder, "run")}`,
+    ...own,
   ];
   return runOptions(resolveConfig({ preset: "small-model", overrides }).config);
 }
 
-async function warmModel(parent: string): Promise<string> {
+export async function warmModel(
+  parent: string,
+  preset: "mini" | "small" = "small",
+  count = EXPERT_EPISODES,
+): Promise<string> {
   const [folder, warm] = [join(parent, "new"), join(parent, "warm")];
   const { play, world: where } = await optionsOf(folder, parent);
   const world = await openRunWorld(where);
   const order = taskOrder(await world.world.tasks(world.trainSplit), 1, true);
   initModelFolder(folder, {
-    config: presetConfig("small"),
-    texts: await worldTexts(world, order.next(EXPERT_EPISODES), 1),
+    config: presetConfig(preset),
+    texts: await worldTexts(world, order.next(count), 1),
     seed: 0,
   });
   const chat = loadChat(folder);
   const model = loadModel(folder);
-  console.error(`a warm start on ${EXPERT_EPISODES} expert episodes …`);
+  console.error(`a warm start on ${count} expert episodes …`);
   const episodes = await expertEpisodes({
     ...{ play, world, chat, seed: 0 },
-    tasks: order.next(EXPERT_EPISODES),
+    tasks: order.next(count),
     contextLength: model.config.maximumPositions,
   });
   await fineTune(model, episodes.flatMap(examplesOf), {

@@ -1,5 +1,5 @@
 /**
- * @file Maze, Wordle, TextCraft and tool use: steps per second of core time, by the known solution of
+ * @file BabyAI, maze, Wordle, TextCraft and tool use: steps per second of core time, by the known solution of
  * each task or by random actions, and how long a run of sandboxed code takes. There are no bars for
  * these; what matters is that generation, not the world, is what training waits for.
  */
@@ -11,6 +11,7 @@ const SECONDS = 2;
 const TASKS = 200;
 
 export const smallWorldCases: readonly Case[] = [
+  { name: "babyai", run: () => playing("babyai") },
   {
     name: "maze",
     run: () => playing("maze", ["move up", "move down", "move left", "move right"]),
