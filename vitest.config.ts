@@ -17,6 +17,8 @@ export default defineConfig({
     // The native addon holds process-wide state (threads, autograd modes), and a crash must not
     // take the whole suite down: each test file gets a process of its own.
     pool: "forks",
+    // A name in the place of a model's folder must not ask the Hub, nor a token be told to anybody.
+    env: { HF_HUB_OFFLINE: "1", HF_TOKEN: "" },
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,

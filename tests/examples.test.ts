@@ -27,7 +27,7 @@ beforeAll(async () => {
   own = join(installed.folder, "own");
   temporary = join(installed.folder, "temporary");
   mkdirSync(temporary);
-  for (const name of ["own", "desk"]) {
+  for (const name of ["own", "desk", "pretrained"]) {
     const folder = join(installed.folder, name);
     cpSync(join(CHECKOUT, "examples", name), folder, { recursive: true });
     // As `init` writes it: tsx takes files with a top-level await only as modules.
@@ -223,6 +223,40 @@ describe("openmanus-rl train with files", () => {
     expect(stderr).toMatch(/^openmanus-rl train: .*\n$/);
     expect(stderr).not.toMatch(/^\s+at /m);
     expect(existsSync(join(own, "runs/refused"))).toBe(false);
+  });
+});
+
+// The real model is not here; its worlds are, and the settings under which it learns them.
+describe("examples/pretrained", () => {
+  it.each([
+    ["larger.ts", "env.examples=4"],
+    [
+      ...["keys.ts", "env.examples=1", "env.show_admissible=False"],
+      ...["actor_rollout_ref.rollout.constrain=True", "actor_rollout_ref.model.lora_rank=4"],
+    ],
+  ])("%s", { timeout: TIMEOUT }, async (world, ...settings) => {
+    const folder = join(installed.folder, "pretrained");
+    const verified = await installed.run(["env", "verify", world], { folder });
+    expect(verified, verified.stderr).toMatchObject({ status: 0 });
+    const model = `model-${world}`;
+    const made = await installed.run(
+      ["model", "init", model, "--preset", "tiny", `env.env_name=${world}`, "--tasks", "20"],
+      { folder },
+    );
+    expect(made, made.stderr).toMatchObject({ status: 0 });
+    const { status, stdout, stderr } = await installed.run(
+      [
+        ...["train", "--model", model, `env.env_name=${world}`, ...settings],
+        ...["algorithm.adv_estimator=grpo", "env.rollout.n=4", "data.train_batch_size=2"],
+        ...["data.max_response_length=12", "trainer.total_epochs=2", "trainer.test_freq=-1"],
+        ...["trainer.val_before_train=False", `trainer.default_local_dir=runs/${world}`],
+      ],
+      { folder },
+    );
+    expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: "" });
+    const { trajectories } = outcomeOf(join(folder, "runs", world), stdout);
+    const { messages } = trajectories[0]!.turns[0]!;
+    expect(messages.some(({ role }) => role === "assistant")).toBe(true);
   });
 });
 

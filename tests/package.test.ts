@@ -41,9 +41,10 @@ describe("the package", () => {
     expect(readdirSync(root).sort()).toEqual(
       [
         ...["CHANGELOG.md", "LICENSE", "README.md", "package.json"],
-        ...["bin", "dist", "docs", "examples", "native", "templates"],
+        ...["bin", "dist", "docs", "examples", "native", "templates", "tests", "web"],
       ].sort(),
     );
+    expect(readdirSync(join(root, "web"))).toEqual(["dist"]);
     expect(existsSync(join(root, "src"))).toBe(false);
     expect(existsSync(join(root, "native/addon.cc"))).toBe(true);
     expect(existsSync(join(root, "docs/configuration.md"))).toBe(true);
@@ -121,6 +122,12 @@ describe("where it is installed", () => {
       expect((await installed.run([word])).stdout).toBe(`${manifest.version}\n`);
   });
 
+  it("doctor --check finds the goldens that it compares with", async () => {
+    const { status, stdout } = await installed.run(["doctor", "--device", "cpu", "--check"]);
+    expect(stdout).toContain("cpu computes what it should.");
+    expect(status).toBe(0);
+  }, 180_000);
+
   it("everything that it exports can be imported", async () => {
     const names = Object.keys(manifest.exports).filter(
       (name) =>
@@ -170,6 +177,8 @@ describe("where it is installed", () => {
     const shown = await installed.run(["env", "show", "./world.ts"]);
     expect(shown.stderr).toBe("");
     expect(shown.stdout).toMatch(/^one-word: say the word$[\s\S]*well said/m);
+    const isolated = ["env", "verify", "./world.ts", "--isolate", "1"];
+    expect((await installed.run(isolated)).stdout).toMatch(/3 of 3 tasks begin/);
   });
 
   it("its types are found", async () => {

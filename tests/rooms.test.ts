@@ -11,9 +11,29 @@ import { describe, expect, it } from "vitest";
 
 /** In the order in which they may know each other: each one only those before it. */
 const ROOMS = [
-  ...["spelling", "setup", "torch", "models", "generation", "environments", "agents", "rollout"],
-  ...["algorithms", "rewards", "monitoring", "evaluation", "assembly", "training", "config"],
-  ...["library", "cli"],
+  ...[
+    "spelling",
+    "setup",
+    "processes",
+    "folders",
+    "network",
+    "torch",
+    "models",
+    "generation",
+    "environments",
+    "agents",
+  ],
+  ...[
+    "rollout",
+    "gateway",
+    "algorithms",
+    "rewards",
+    "monitoring",
+    "evaluation",
+    "assembly",
+    "training",
+  ],
+  ...["config", "dashboard", "library", "cli"],
 ];
 
 /** verl's tree of settings ends at the border: only this room may name its sections. */

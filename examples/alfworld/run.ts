@@ -5,11 +5,9 @@
  *
  *   npx tsx examples/alfworld/run.ts [--folder runs/alfworld] [--minutes 30] [--seed 0]
  */
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { here, requireGames, step } from "./steps.ts";
 
 const { values } = parseArgs({
   options: {
@@ -18,13 +16,8 @@ const { values } = parseArgs({
     seed: { type: "string", default: "0" },
   },
 });
-// Without the games the world "alfworld" would be played in built-in rooms: not what is wanted here.
-if (!process.env.ALFWORLD_DATA && !existsSync("data/alfworld")) {
-  console.error("No games: run `npx openmanus-rl data get alfworld`, or set ALFWORLD_DATA.");
-  process.exit(1);
-}
+requireGames();
 const seed = Number(values.seed);
-const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const folderOf = (name: string) => join(values.folder, name);
 const model = folderOf("model");
 const warm = folderOf("warm");
@@ -61,14 +54,3 @@ step(undefined, [
 step(undefined, ["eval", run, "--split", "held_out", "env.max_steps=50"]);
 console.log("\nOnly once, when nothing is to be chosen any more:");
 console.log(`  npx openmanus-rl eval ${run} --split valid_seen env.max_steps=50`);
-
-function step(made: string | undefined, words: readonly string[]): void {
-  console.log(`\n$ openmanus-rl ${words.join(" ")}`);
-  if (made !== undefined && existsSync(made)) {
-    console.log(`${made} is there already`);
-    return;
-  }
-  const command = fileURLToPath(new URL("../../bin/openmanus-rl.mjs", import.meta.url));
-  const { status } = spawnSync(process.execPath, [command, ...words], { stdio: "inherit" });
-  if (status !== 0) process.exit(status ?? 1);
-}

@@ -30,7 +30,9 @@ const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** All that `npm pack` reads, its build included. */
 const PACKED_FROM = [
-  ...["bin", "native", "src", "templates", "package.json", "tsconfig.json"],
+  ...["bin", "native", "src", "templates", "web", "package.json", "tsconfig.json"],
+  // What doctor --check compares with.
+  "tests/models/golden",
   ...["tsconfig.build.json", "README.md", "LICENSE", "CHANGELOG.md", "docs", "examples"],
 ];
 
