@@ -76,8 +76,8 @@ describe("the file", () => {
     watch.told(0, "x".repeat(1000), ["a", "b"]);
     for (const id of [1, 2]) watch.token!(0, { id, logprob: -id, sampledLogprob: -id });
     const again = live.iteration(2, tokens, true);
-    // Of the first iteration nothing is left, and what waited was written once.
-    expect(readFileSync(file, "utf8")).toBe("");
+    // The first iteration is there, whole, until something of the next is written.
+    expect(linesOf(file).map(({ kind }) => kind)).toEqual(["iteration", "begun", "told", "drawn"]);
     const next = again(episode("two"))!;
     for (const id of [1, 2]) next.token!(0, { id, logprob: -id, sampledLogprob: Number.NaN });
     live.close();
@@ -88,6 +88,25 @@ describe("the file", () => {
         ["<2>", -2],
       ],
     });
+  });
+
+  it("shows iterations that are shorter than its pause: some, and those whole", async () => {
+    const file = join(parent, "short.jsonl");
+    const live = openLiveFile(file, { episodes: 1, pause: 50 });
+    onTestFinished(() => live.close());
+    const shown = new Set<unknown>();
+    for (let iteration = 1; iteration <= 40; iteration++) {
+      const watch = live.iteration(iteration, tokens, true)(episode(`${iteration}`))!;
+      watch.told(0, "hello");
+      watch.token!(0, { id: iteration, logprob: -1, sampledLogprob: -1 });
+      await new Promise((resolve) => setTimeout(resolve, 8));
+      const lines = linesOf(file);
+      const [first] = of(lines, "iteration");
+      if (first?.iteration === iteration) continue;
+      expect(lines.map(({ kind }) => kind)).toEqual(["iteration", "begun", "told", "drawn"]);
+      shown.add(first?.iteration);
+    }
+    expect(shown.size).toBeGreaterThanOrEqual(3);
   });
 
   it("says that it is full, and takes nothing more", () => {

@@ -31,7 +31,9 @@ export function openLiveFile(file: string, options: LiveFileOptions): LiveFile {
   let waiting: LiveLine[] = [];
   let size = 0;
   let isFull = false;
-  let written = 0;
+  /** Whether the file has this iteration, or still the last that was shown. */
+  let isShown = false;
+  let written = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
   function attempt(work: () => void): void {
@@ -44,21 +46,11 @@ export function openLiveFile(file: string, options: LiveFileOptions): LiveFile {
     }
   }
 
-  function begin(): void {
-    waiting = [];
-    isFull = false;
-    size = 0;
-    attempt(() => {
-      descriptor ??= openSync(file, "w");
-      ftruncateSync(descriptor, 0);
-    });
-  }
-
   function write(): void {
     clearTimeout(timer);
     timer = undefined;
     written = performance.now();
-    if (waiting.length === 0 || descriptor === undefined) return;
+    if (waiting.length === 0) return;
     const text = joined(waiting)
       .map((line) => `${JSON.stringify(line)}\n`)
       .join("");
@@ -69,8 +61,11 @@ export function openLiveFile(file: string, options: LiveFileOptions): LiveFile {
       bytes = Buffer.from(`${JSON.stringify({ kind: "full" } satisfies LiveLine)}\n`);
     }
     attempt(() => {
+      descriptor ??= openSync(file, "w");
+      if (!isShown) ftruncateSync(descriptor, 0);
+      isShown = true;
       // At its place, whatever was truncated before it.
-      size += writeSync(descriptor!, bytes, 0, bytes.length, size);
+      size += writeSync(descriptor, bytes, 0, bytes.length, size);
     });
   }
 
@@ -84,8 +79,12 @@ export function openLiveFile(file: string, options: LiveFileOptions): LiveFile {
 
   return {
     iteration(iteration, tokens, isStreamed) {
-      write();
-      begin();
+      // What was begun is shown whole, and stays for a pause at least: of iterations that are shorter, only some are shown.
+      if (isShown) write();
+      waiting = [];
+      isFull = false;
+      isShown = false;
+      size = 0;
       say({ kind: "iteration", iteration, at: new Date().toISOString() });
       return (episode) => {
         if (episode.member > 0 || episode.place >= episodes) return undefined;
