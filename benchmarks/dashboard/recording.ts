@@ -1,29 +1,28 @@
 /**
- * @file What the dashboard's records cost a training: the same run with and without them, in turn. They change nothing of
- * what is computed, so each iteration is compared with the same iteration; in time on the core, because machines are busy.
+ * @file What the microscope's records cost a training: the seconds that the run itself counts for them
+ * (timing_s/token_record: fetching, gathering, compressing, writing), of the iteration's. Two runs, one with records and one
+ * without, differ by less than two equal ones do.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readTokens, recordedSteps, tokensOf } from "../../src/monitoring/index.ts";
 import { runTraining } from "../../src/training/index.ts";
-import { median, secondsOnCore } from "../measure.ts";
+import { median } from "../measure.ts";
 import { optionsOf, warmModel } from "../train.ts";
 
 export interface RecordingFigures {
   /** Measured of each kind. */
   readonly iterations: number;
-  /** Of one without records. */
+  /** Of one, with the records of the default. */
   readonly seconds: number;
-  /** By what is recorded: its share of that. */
-  readonly costs: Readonly<Record<string, number>>;
+  /** By what is recorded: its share of all iterations, and the largest of one. */
+  readonly costs: Readonly<Record<string, { readonly share: number; readonly largest: number }>>;
   /** On the disk, of a token whose numbers are kept. */
   readonly bytes: number;
 }
 
-const NOTHING = ["trainer.token_record_groups=0", "trainer.live_episodes=0"];
 const KINDS: Readonly<Record<string, readonly string[]>> = {
-  nothing: NOTHING,
   "what is recorded by default": [],
   "tokens of all groups": ["trainer.token_record_groups=-1"],
 };
@@ -34,25 +33,30 @@ const EXPERT_EPISODES = 100;
 /** The first of a run is not measured. */
 const ITERATIONS = 16;
 
+interface Iteration {
+  readonly whole: number;
+  readonly recording: number;
+}
+
 export async function recordingFigures(rounds: number): Promise<RecordingFigures> {
   const folder = mkdtempSync(join(tmpdir(), "openmanus-recording-"));
   try {
     const model = await warmModel(folder, "mini", EXPERT_EPISODES);
-    const times = new Map(Object.keys(KINDS).map((name) => [name, [] as number[]]));
+    const measured = new Map(Object.keys(KINDS).map((name) => [name, [] as Iteration[]]));
     for (let round = 0; round < rounds; round++)
-      for (const [name, settings] of Object.entries(KINDS)) {
-        const took = await timesOf(model, folder, settings);
-        times.get(name)!.push(...took);
-        console.error(`round ${round + 1}, ${name}: ${median(took).toFixed(3)} s`);
-      }
-    const without = times.get("nothing")!;
-    const costs = Object.keys(KINDS).flatMap((name): [string, number][] => {
-      if (name === "nothing") return [];
-      return [[name, median(times.get(name)!.map((time, i) => time / without[i]!)) - 1]];
+      for (const [name, settings] of Object.entries(KINDS))
+        measured.get(name)!.push(...(await iterationsOf(model, folder, settings)));
+    const costs = [...measured].map(([name, iterations]) => {
+      const sum = (value: (one: Iteration) => number) =>
+        iterations.reduce((total, one) => total + value(one), 0);
+      const share = sum(({ recording }) => recording) / sum(({ whole }) => whole);
+      const largest = Math.max(...iterations.map(({ recording, whole }) => recording / whole));
+      return [name, { share, largest }] as const;
     });
+    const [first] = measured.values();
     return {
-      iterations: without.length,
-      seconds: median(without),
+      iterations: first!.length,
+      seconds: median(first!.map(({ whole }) => whole)),
       costs: Object.fromEntries(costs),
       bytes: bytesPerToken(join(folder, "run", "tokens")),
     };
@@ -61,12 +65,12 @@ export async function recordingFigures(rounds: number): Promise<RecordingFigures
   }
 }
 
-/** Seconds on the core of each iteration but the first. */
-async function timesOf(
+/** Each iteration but the first. */
+async function iterationsOf(
   model: string,
   folder: string,
   settings: readonly string[],
-): Promise<number[]> {
+): Promise<Iteration[]> {
   const { options } = await optionsOf(model, folder, [
     ...[`trainer.total_epochs=${ITERATIONS}`, "trainer.threads=1", "trainer.resume_mode=disable"],
     ...[`data.train_batch_size=${TASKS}`, `env.max_steps=${TURNS}`],
@@ -74,9 +78,16 @@ async function timesOf(
     "actor_rollout_ref.actor.use_kl_loss=True",
     ...settings,
   ]);
-  const ends: number[] = [];
-  await runTraining({ options, onIteration: () => void ends.push(secondsOnCore()) });
-  return ends.slice(1).map((end, i) => end - ends[i]!);
+  const found: Iteration[] = [];
+  await runTraining({
+    options,
+    onIteration: (_, metrics) =>
+      void found.push({
+        whole: metrics["timing_s/step"]!,
+        recording: metrics["timing_s/token_record"]!,
+      }),
+  });
+  return found.slice(1);
 }
 
 function bytesPerToken(folder: string): number {

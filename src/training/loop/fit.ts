@@ -224,7 +224,7 @@ export async function fit(given: FitOptions): Promise<FitResult> {
     }
     let actorMetrics: Metrics = {};
     const totals = learned.rewards.map(({ total }) => total);
-    const record = tokenRecord(options, batch, totals, places, ranks);
+    const record = tokenRecord(options, batch, totals, places, ranks, time);
     if (iteration > critic.warmupIterations) {
       const result = await time.asyncPhase("update_actor", async () => {
         const steps = actorSteps(

@@ -10,6 +10,7 @@ import type { Ranks } from "../ranks/ranks.ts";
 import type { TokenWatch } from "../workers/actor.ts";
 import type { EstimatedAdvantages } from "./advantages.ts";
 import type { Prepared } from "./prepare.ts";
+import type { Stopwatch } from "./stopwatch.ts";
 
 export interface TokenRecord {
   readonly watch: TokenWatch;
@@ -22,13 +23,17 @@ export interface TokenRecord {
   ): void;
 }
 
-/** Undefined: nothing is kept. `places`: by trajectory, the group's place among those of all ranks. */
+/**
+ * Undefined: nothing is kept. `places`: by trajectory, the group's place among those of all ranks. What it takes is told
+ * to `time`, in part inside of the update's phase.
+ */
 export function tokenRecord(
   options: TrainingOptions,
   batch: Batch,
   totals: readonly number[],
   places: readonly number[],
   ranks: Ranks,
+  time: Stopwatch,
 ): TokenRecord | undefined {
   const { tokenGroups, keepTrajectories } = options.run;
   if (tokenGroups === 0 || !keepTrajectories) return undefined;
@@ -42,25 +47,33 @@ export function tokenRecord(
     const target = seen[name];
     for (let i = 0; i < at.length; i++) target[at[i]!] = values[i]!;
   };
+  const timed = <Value>(work: () => Value) => time.phase("token_record", work);
   return {
     watch: {
       wants: (rows) => rows.some((row) => isKept[batch.trajectoryOf[row]!]),
       // A token of several epochs has the numbers of the last.
-      see(pass) {
-        into("logprob", pass.places, pass.logprobs);
-        into("old_logprob", pass.places, pass.oldLogprobs);
-        into("entropy", pass.places, pass.entropies);
-        into("loss", pass.places, pass.losses);
-        into("weight", pass.places, pass.weights);
-        into("mini_batch", pass.places, new Float64Array(pass.places.length).fill(pass.miniBatch));
-        if (pass.clipped) into("clipped", pass.places, pass.clipped);
-      },
+      see: (tokens) =>
+        timed(() => {
+          const pass = tokens();
+          into("logprob", pass.places, pass.logprobs);
+          into("old_logprob", pass.places, pass.oldLogprobs);
+          into("entropy", pass.places, pass.entropies);
+          into("loss", pass.places, pass.losses);
+          into("weight", pass.places, pass.weights);
+          into(
+            "mini_batch",
+            pass.places,
+            new Float64Array(pass.places.length).fill(pass.miniBatch),
+          );
+          if (pass.clipped) into("clipped", pass.places, pass.clipped);
+        }),
     },
-    store(estimated, prepared, folder, iteration) {
-      const table = tableOf(options, batch, isKept, seen, estimated, prepared, iteration);
-      const parts = ranks.toFirst({ table, places: places.filter((_, i) => isKept[i]) });
-      if (folder) folder.write(inOrder(parts));
-    },
+    store: (estimated, prepared, folder, iteration) =>
+      timed(() => {
+        const table = tableOf(options, batch, isKept, seen, estimated, prepared, iteration);
+        const parts = ranks.toFirst({ table, places: places.filter((_, i) => isKept[i]) });
+        if (folder) folder.write(inOrder(parts));
+      }),
   };
 }
 

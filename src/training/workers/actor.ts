@@ -99,7 +99,8 @@ export interface ActorInputs {
 export interface TokenWatch {
   /** Whether a pass over these rows is of interest: else nothing is fetched. */
   wants(rows: readonly number[]): boolean;
-  see(tokens: ComputedTokens): void;
+  /** `tokens` fetches them. */
+  see(tokens: () => ComputedTokens): void;
 }
 
 /** What one pass of an update computed, each [trained]. */
@@ -218,7 +219,7 @@ export function* actorSteps(
         onTokens:
           watch &&
           ((losses, values) =>
-            watch.see({
+            watch.see(() => ({
               places: rows.places,
               miniBatch,
               logprobs: numbersOf(logprobs),
@@ -230,7 +231,7 @@ export function* actorSteps(
                 aggregation: kind.aggregation ?? own.aggregation,
               }),
               clipped: values[CLIPPED] && numbersOf(values[CLIPPED]),
-            })),
+            }))),
       },
       { ...own.lossOptions, generator: chosen },
     );
