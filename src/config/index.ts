@@ -18,7 +18,7 @@ export { groupSize, totalIterations } from "./combinations.ts";
 export { factsOf, type RunFacts } from "./facts.ts";
 export type { OwnNames } from "./names.ts";
 export { formOf, SETTINGS_FILE, settingsNote, settingsOf } from "./note.ts";
-export { type OwnParts, type ResolvedRun, runOptions } from "./options.ts";
+export { type ResolvedRun, runOptions } from "./options/run.ts";
 export {
   ConfigError,
   isOverride,
@@ -27,6 +27,7 @@ export {
   parseValue,
   type Tree,
 } from "./override.ts";
+export type { OwnParts } from "./own-parts.ts";
 export { LOGGER } from "./own-parts.ts";
 export { PRESETS, type Preset } from "./presets.ts";
 export { type Resolved, resolvePlay, resolveTraining } from "./program.ts";

@@ -12,7 +12,7 @@ import type {
   ValidationChoices,
 } from "./choices.ts";
 import type { OwnNames } from "./names.ts";
-import { type ResolvedRun, runOptions } from "./options.ts";
+import { type ResolvedRun, runOptions } from "./options/run.ts";
 import type { Tree } from "./override.ts";
 import type { OwnParts } from "./own-parts.ts";
 import { resolveConfig } from "./resolve.ts";
