@@ -20,6 +20,8 @@ export interface PeersOptions {
   /** How often everybody is measured, by turns. */
   readonly rounds: number;
   readonly threads: number;
+  /** Of GRPO, timed; one that is not comes before them. */
+  readonly iterations: number;
 }
 
 const CASES = [GENERATION_CASES, TRAINING_CASES, GRPO_CASES].flatMap((all) => Object.keys(all));
@@ -30,22 +32,27 @@ export const PEERS_USAGE = [
   `  --cases LIST    of ${CASES.join(", ")} (by default all)`,
   "  --rounds N      each peer so often, by turns; medians are reported (3)",
   "  --threads N     of each peer (2)",
+  "  --iterations N  of GRPO, timed, after one that is not (2)",
 ].join("\n");
 
 export function peersOptions(words: readonly string[]): PeersOptions {
-  const { only, peers, cases, rounds, threads } = given(words);
+  const { only, peers, cases, rounds, threads, iterations } = given(words);
   return {
     sections: chosen("--only", only, SECTIONS) ?? SECTIONS,
     peers: chosen("--peers", peers, PEERS) ?? PEERS,
     cases: chosen("--cases", cases, CASES),
     rounds: count("--rounds", rounds ?? "3"),
     threads: count("--threads", threads ?? "2"),
+    iterations: count("--iterations", iterations ?? "2"),
   };
 }
 
 function given(words: readonly string[]) {
   const text = { type: "string" } as const;
-  const options = { only: text, peers: text, cases: text, rounds: text, threads: text };
+  const options = {
+    ...{ only: text, peers: text, cases: text },
+    ...{ rounds: text, threads: text, iterations: text },
+  };
   try {
     return parseArgs({ args: [...words], options, strict: true }).values;
   } catch (error) {

@@ -38,8 +38,6 @@ export interface GrpoAnswer {
   readonly about: string;
 }
 
-const ITERATIONS = 2;
-
 /** Who is measured, and how it is told to be at its best. */
 const CONTENDERS = [
   { name: "ours", peer: "ours", settings: {} },
@@ -47,7 +45,7 @@ const CONTENDERS = [
 ] as const;
 
 export async function measureGrpo(
-  { peers, rounds }: PeersOptions,
+  { peers, rounds, iterations }: PeersOptions,
   setting: Setting,
 ): Promise<Measured[]> {
   const folder = endlessFolder(setting.folder);
@@ -58,14 +56,14 @@ export async function measureGrpo(
     .filter(([what]) => setting.isWanted(what))
     .map(([what, grpo]) => ({
       ...{ what, grpo },
-      tasks: tasksOf(chat, words, grpo, grpo.tasks * (1 + ITERATIONS)),
+      tasks: tasksOf(chat, words, grpo, grpo.tasks * (1 + iterations)),
     }));
   for (let round = 0; round < rounds; round++)
     for (const { what, grpo, tasks } of cases) {
       for (const { name: who, peer, settings } of CONTENDERS) {
         if (!peers.includes(peer)) continue;
         setting.say(`GRPO, round ${round + 1}, ${what}: ${who} …`);
-        const request: GrpoRequest = { folder, grpo, tasks, iterations: ITERATIONS, settings };
+        const request: GrpoRequest = { folder, grpo, tasks, iterations, settings };
         const found = await setting.attempt(who, () =>
           peer === "ours"
             ? askOurs<GrpoAnswer>("grpo.ts", request, setting)
