@@ -56,18 +56,15 @@ export function train(options: TrainOptions | TrainCall): Promise<Run> {
     };
     const say =
       options.say ?? ((text: string) => (view ? view.print(text) : plan.audience.say(text)));
-    options.signal?.addEventListener(
-      "abort",
-      () => say("finishing the iteration, then saving; then the run ends"),
-      { once: true },
-    );
+    const finishing = () => say("finishing the iteration, then saving; then the run ends");
+    options.signal?.addEventListener("abort", finishing, { once: true });
     const loggers = await loggersOf(config, options.loggers ?? [], say);
     const result = await runTraining({
       ...hooksOf(options),
       options: plan.options,
       loggers: stream ? [...loggers, showing] : loggers,
       ...{ say, signal: options.signal, ranks, held },
-    });
+    }).finally(() => options.signal?.removeEventListener("abort", finishing));
     const report = ranks.isFirst ? writeRunReport(folder) : undefined;
     return runOf(plan, result, report);
   });
