@@ -7,7 +7,7 @@
  *   --folder DIR    where runs, samples (samples.json) and curves (*.svg) are kept. Default build/soak
  *   --seed S        default 1
  */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { serveDashboard } from "../../src/dashboard/index.ts";
@@ -29,7 +29,8 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 const { folder } = values;
-rmSync(folder, { recursive: true, force: true });
+const REMOVE = { recursive: true, force: true };
+rmSync(folder, REMOVE);
 mkdirSync(folder, { recursive: true });
 
 const injected: Record<string, number> = {};
@@ -48,6 +49,8 @@ const watched = watchDashboard(dashboard.url, watching.signal);
 /** Iterations of a round, in the world and with programs. */
 const ITERATIONS = 4;
 const PROGRAM_ITERATIONS = 2;
+/** Rounds that go on with the same two runs. Then they are removed: what the dashboard knows of them must go, too. */
+const ROUNDS_OF_RUN = 8;
 const common = {
   tasks: 4,
   groupSize: 3,
@@ -72,13 +75,15 @@ const begun = performance.now();
 const passed = () => (performance.now() - begun) / 60_000;
 const samples: Sample[] = [];
 for (let round = 1; passed() < minutes; round++) {
+  const ofRun = ((round - 1) % ROUNDS_OF_RUN) + 1;
+  if (ofRun === 1) for (const name of readdirSync(runs)) rmSync(join(runs, name), REMOVE);
   await train({
-    ...{ ...common, model, world, folder: join(runs, "lights"), iterations: ITERATIONS * round },
+    ...{ ...common, model, world, folder: join(runs, "lights"), iterations: ITERATIONS * ofRun },
     ...{ rewards: [reward], agent: { replyTokens: 4, format: "action" }, warmStart: false },
   });
   await train({
     ...{ ...common, model, world: program, folder: join(runs, "programs") },
-    ...{ iterations: PROGRAM_ITERATIONS * round, agent: { replyTokens: 4 }, warmStart: false },
+    ...{ iterations: PROGRAM_ITERATIONS * ofRun, agent: { replyTokens: 4 }, warmStart: false },
   });
   samples.push(sampleNow(passed()));
   writeFileSync(join(folder, "samples.json"), JSON.stringify({ samples, injected }));
