@@ -11,6 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { naming } from "./errors.ts";
 
 /** Where a file is written before it gets its name. */
 export function temporaryName(path: string): string {
@@ -23,17 +24,28 @@ export function writeDurably(path: string, write: (descriptor: number) => void):
   try {
     const descriptor = openSync(temporary, "w");
     try {
-      write(descriptor);
-      fsyncSync(descriptor);
+      naming(path, () => {
+        write(descriptor);
+        fsyncSync(descriptor);
+      });
     } finally {
       closeSync(descriptor);
     }
     renameSync(temporary, path);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    removeIfPossible(temporary);
     throw error;
   }
   syncFolder(dirname(path));
+}
+
+/** On a disk that can only be read by now, it stays: why it could not be written is what whoever called must hear. */
+function removeIfPossible(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // The next one of this name is written over it.
+  }
 }
 
 /** Text as a durable file. */

@@ -11,7 +11,7 @@ export {
   writeJson,
   writeText,
 } from "./durable.ts";
-export { FolderBusyError, FolderError } from "./errors.ts";
+export { diskSentence, FolderBusyError, FolderError, naming } from "./errors.ts";
 export { type HeldLock, isHeld, LOCK_FILE, takeLock } from "./lock.ts";
 export { makeFolder } from "./make.ts";
 export { type FolderKind, MARKER_FILE, type OwnedFolder, ownedFolder } from "./owned.ts";

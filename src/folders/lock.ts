@@ -49,6 +49,9 @@ const BEAT = 5000;
 /** Without a sign for so long, the holder is dead. */
 const STALE = 60_000;
 
+/** Locks of this process that were released and could not be removed. */
+const left = new Set<string>();
+
 export function takeLock(folder: string): HeldLock {
   const file = join(folder, LOCK_FILE);
   const own: Owner = {
@@ -90,7 +93,13 @@ function heldLock(folder: string, file: string, own: Owner, heartbeat: { stop():
     },
     release() {
       heartbeat.stop();
-      if (holder()?.id === own.id) rmSync(file, { force: true });
+      if (holder()?.id !== own.id) return;
+      try {
+        rmSync(file, { force: true });
+      } catch {
+        // The disk can only be read: the file stays, and means nothing.
+        left.add(own.id);
+      }
     },
   };
 }
@@ -164,7 +173,8 @@ function nameOf({ pid, host, machine }: Partial<Owner>): string {
   return `process ${pid}${where}`;
 }
 
-function isAlive({ pid, started = null }: Partial<Owner>): boolean {
+function isAlive({ id, pid, started = null }: Partial<Owner>): boolean {
+  if (id !== undefined && left.has(id)) return false;
   if (pid === undefined || !Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);

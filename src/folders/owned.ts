@@ -124,7 +124,12 @@ export function ownedFolder(path: string, kind: FolderKind): OwnedFolder {
       write(rest);
     },
     leave() {
-      if (present().length === 0 && marker.previous === undefined) rmSync(file, { force: true });
+      if (present().length > 0 || marker.previous !== undefined) return;
+      try {
+        rmSync(file, { force: true });
+      } catch {
+        // The disk can only be read by now; a marker that lists nothing does no harm.
+      }
     },
   };
 }

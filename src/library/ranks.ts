@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { openRunWorld, type WorldOptions } from "../assembly/index.ts";
 import { type Config, ranksSettings } from "../config/index.ts";
-import { FolderBusyError } from "../folders/index.ts";
+import { diskSentence, FolderBusyError } from "../folders/index.ts";
 import { fingerprintsOf, modelFolderOf } from "../models/index.ts";
 import { findRendezvous, ProcessGroupError, runtimeInfo } from "../torch/index.ts";
 import {
@@ -28,13 +28,14 @@ let joined = 0;
  * not all of them may do, this process works alone.
  */
 export async function withRanks<Result>(work: (ranks: Ranks) => Promise<Result>): Promise<Result> {
-  if (joined > 0) return work(oneRank());
+  if (joined > 0)
+    return work(oneRank()).catch((error: unknown) => Promise.reject(diskSentence(error)));
   const ranks = joinRanks();
   joined++;
   try {
     return await work(ranks);
   } catch (error) {
-    throw ranks.failed(error);
+    throw ranks.failed(diskSentence(error));
   } finally {
     joined--;
     ranks.close();

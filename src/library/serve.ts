@@ -11,6 +11,7 @@ import {
   sessionTrajectory,
   TOOL_STYLES,
 } from "../gateway/index.ts";
+import { diskSentence } from "../folders/index.ts";
 import { createEngine, type EngineOptions, type Quantization } from "../generation/index.ts";
 import { type Chat, loadChat, loadModel, type Model } from "../models/index.ts";
 import { openTrajectoryStore, type TrajectoryStore } from "../rollout/index.ts";
@@ -135,8 +136,14 @@ export async function serve(options: ServeOptions): Promise<ServedModel> {
   const opened = await openModel(options, (session) => {
     if (!store || session.turns().length === 0) return;
     const id = `${begun}:${session.id}#${stored++}`;
-    store.append(sessionTrajectory(session, opened.chat, { id, name: session.id }));
-    store.flush();
+    try {
+      store.append(sessionTrajectory(session, opened.chat, { id, name: session.id }));
+      store.flush();
+    } catch (error) {
+      // Whoever asks the model is answered all the same.
+      const { message } = diskSentence(error) as Error;
+      audience.say(`the session ${session.id} is not recorded: ${message}`);
+    }
   });
   try {
     if (record !== undefined) store = openTrajectoryStore(join(record, "trajectories"));

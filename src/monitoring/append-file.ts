@@ -13,6 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { diskSentence, naming } from "../folders/index.ts";
 
 export interface AppendFile {
   readonly file: string;
@@ -27,10 +28,14 @@ export interface AppendFile {
 /** Makes the file and its folder where they are missing. */
 export function openAppendFile(file: string): AppendFile {
   let descriptor: number | undefined;
+  /** Where a record ends behind which a part of another may stand. */
+  let torn: number | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true });
     descriptor = openSync(file, "a+");
   } catch (error) {
+    const told = diskSentence(error);
+    if (told !== error) throw told;
     throw new Error(
       `${file}: cannot be opened for writing (${(error as Error).message}); ` +
         "choose a folder that you may write to",
@@ -48,22 +53,33 @@ export function openAppendFile(file: string): AppendFile {
     fsyncSync(opened());
   }
 
+  /** Where the disk does not even allow that, before the next record; or by whoever opens the file next. */
+  function takeBack(): void {
+    if (torn === undefined) return;
+    try {
+      truncate(torn);
+      torn = undefined;
+    } catch {
+      // What could not be written is told.
+    }
+  }
+
   return {
     file,
     read: () => readFileSync(file),
     append(record) {
-      const { size } = fstatSync(opened());
       try {
-        for (let written = 0; written < record.length; )
-          written += writeSync(opened(), record, written);
-        fsyncSync(opened());
+        naming(file, () => {
+          if (torn !== undefined) truncate(torn);
+          torn = fstatSync(opened()).size;
+          for (let written = 0; written < record.length; )
+            written += writeSync(opened(), record, written);
+          fsyncSync(opened());
+          torn = undefined;
+        });
       } catch (error) {
-        truncate(size);
-        throw new Error(
-          `${file}: could not be written (${(error as Error).message}); ` +
-            "what was there before is whole. Free some space and resume the run",
-          { cause: error },
-        );
+        takeBack();
+        throw diskSentence(error);
       }
     },
     truncate,

@@ -35,13 +35,20 @@ export interface RunLog {
   close(): void;
 }
 
-export function openRunLog(file: string): RunLog {
+/** `onLost` is told, once, that the file takes nothing more: what it is for is said elsewhere, too, and the run goes on. */
+export function openRunLog(file: string, onLost: (sentence: string) => void = () => {}): RunLog {
   const target = openAppendFile(file);
   const before = target.read();
   // A line that was being written when the process died spoils only itself.
   if (before.length > 0 && before.at(-1) !== NEWLINE) target.append(Buffer.from("\n"));
+  let isLost = false;
   const write = (entry: object) => {
-    target.append(Buffer.from(`${JSON.stringify({ at: new Date().toISOString(), ...entry })}\n`));
+    try {
+      target.append(Buffer.from(`${JSON.stringify({ at: new Date().toISOString(), ...entry })}\n`));
+    } catch (error) {
+      if (!isLost) onLost(`what is said is not kept: ${(error as Error).message}`);
+      isLost = true;
+    }
   };
   return {
     begun: (iterations, from) => write({ kind: "begun", iterations, from }),

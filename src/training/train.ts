@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { OptionError, openRunWorld } from "../assembly/index.ts";
 import type { AlarmEvent } from "../evaluation/index.ts";
+import { diskSentence } from "../folders/index.ts";
 import { isSharded, saveModel } from "../models/index.ts";
 import {
   allLoggers,
@@ -114,6 +115,7 @@ async function trainIn(
   let logger: MetricsLogger | undefined;
   let live: LiveFile | undefined;
   let end: RunEnd = "failed";
+  let hasThrown = false;
   let reason: string | undefined;
   try {
     workers = workersFrom(checkpoint, { options, ranks, state, say });
@@ -122,7 +124,7 @@ async function trainIn(
     for (const split of splits) await world.world.tasks(split);
     // Nothing can be wrong with the run any more: now the folder is its own.
     own?.begin();
-    log = own && openRunLog(join(own.path, "log.jsonl"));
+    log = own && openRunLog(join(own.path, "log.jsonl"), given.say);
     log?.begun(options.iterations, state?.step ?? 0);
     if (own && state) removeCheckpointsAfter(own.path, state.step);
     for (const text of changesText(own?.changes ?? [], state?.step ?? 0)) say(text);
@@ -141,7 +143,10 @@ async function trainIn(
     };
     logger = own ? openLoggers(own, lastStep, given.loggers ?? []) : { log() {}, close() {} };
     if (own && run.liveEpisodes > 0)
-      live = openLiveFile(join(own.path, "live.jsonl"), { episodes: run.liveEpisodes });
+      live = openLiveFile(join(own.path, "live.jsonl"), {
+        episodes: run.liveEpisodes,
+        onLost: say,
+      });
     // Goes on where a run goes back to an earlier checkpoint: what was recorded stays true.
     const replay =
       options.replay && openReplay(options.replay, checkpoint ? readReplay(checkpoint) : []);
@@ -194,19 +199,36 @@ async function trainIn(
       resumedFrom: step,
     };
   } catch (error) {
-    reason = error instanceof Error ? error.message : String(error);
-    throw error;
+    hasThrown = true;
+    const told = diskSentence(error);
+    reason = told instanceof Error ? told.message : String(told);
+    throw told;
   } finally {
-    endLog(log, end, reason);
-    logger?.endAs?.(end);
-    logger?.close();
-    await logger?.flush?.();
-    for (const store of stores) store.close();
-    live?.close();
-    await workers?.dispose();
-    received?.dispose();
-    await world.world.close?.();
+    log?.ended(end, reason);
+    log?.close();
+    await closeEach(hasThrown, [
+      () => logger?.endAs?.(end),
+      () => logger?.close(),
+      () => logger?.flush?.(),
+      ...stores.map((store) => () => store.close()),
+      () => live?.close(),
+      () => workers?.dispose(),
+      () => received?.dispose(),
+      () => world.world.close?.(),
+    ]);
   }
+}
+
+/** Each, whatever becomes of the others. Where the run has thrown, that is told, and not what it entailed. */
+async function closeEach(hasThrown: boolean, closings: readonly (() => unknown)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const close of closings)
+    try {
+      await close();
+    } catch (error) {
+      errors.push(error);
+    }
+  if (errors.length > 0 && !hasThrown) throw errors[0];
 }
 
 /** Workers of a run that begins, or goes on from a checkpoint, with the learning rate that its state has left. */
@@ -286,15 +308,6 @@ function changesText(changes: readonly SettingChange[], step: number): string[] 
     const when = kind === "course" ? `iteration ${step}: ` : "";
     return [`${when}settings changed: ${told.join(", ")} (${found[0]!.means})`];
   });
-}
-
-function endLog(log: RunLog | undefined, end: RunEnd, reason: string | undefined): void {
-  try {
-    log?.ended(end, reason);
-  } catch {
-    // On a full disk, say: why the run ends is told by its error.
-  }
-  log?.close();
 }
 
 function openTokens(folder: string, step: number): TokenFolder {

@@ -257,9 +257,7 @@ describe("a place where nothing can be written", () => {
     const { status, stderr } = spawnSync("bash", ["-c", script, process.execPath, out], {
       encoding: "utf8",
     });
-    expect(stderr).toMatch(
-      /000000\.jsonl: the file becomes larger than the disk allows \(EFBIG, write\)/,
-    );
+    expect(stderr).toMatch(/000000\.jsonl: .*larger than the disk.* \(EFBIG/);
     expect(stderr).not.toMatch(/^ {4}at /m);
     expect(status).toBe(1);
     expect([...readTrajectories(out)].length).toBeGreaterThan(5);

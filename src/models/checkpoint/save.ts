@@ -56,10 +56,24 @@ export function saveModelFolder(folder: string, model: ModelFolder): void {
     syncFolder(partial);
     replaceFolder(partial, target);
   } catch (error) {
-    rmSync(partial, { recursive: true, force: true });
     // No room, no permission: nothing is there now that was not there before.
+    removePartial(partial);
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-    throw new ModelFileError(target, `cannot be written (${messageOf(error)})`, { cause: error });
+    throw new ModelFileError(
+      target,
+      `cannot be written (${messageOf(error)}); nothing else was changed. When the disk takes it, the same command ` +
+        "makes it",
+      { cause: error },
+    );
+  }
+}
+
+/** On a disk that can only be read by now, it stays; the next save removes it. */
+function removePartial(partial: string): void {
+  try {
+    rmSync(partial, { recursive: true, force: true });
+  } catch {
+    // Why the model could not be written is what is told.
   }
 }
 

@@ -1,13 +1,12 @@
 /**
  * @file Writes safetensors files: the same bytes as the reference writer for the same tensors.
  */
-import { writeSync } from "node:fs";
 import { writeDurably } from "../../folders/index.ts";
 import { type Dtype, type Tensor, tidy } from "../../torch/index.ts";
 import { ModelFileError } from "../checkpoint/errors.ts";
 import { bytesPerElement, formatName, formatRank } from "./dtypes.ts";
 import { LENGTH_BYTES, MAXIMUM_HEADER_BYTES } from "./header.ts";
-import { writeTensor } from "./staging.ts";
+import { writeExactly, writeTensor } from "./staging.ts";
 
 export interface WriteOptions {
   /** Dtype on disk of floating-point tensors. Default: each tensor's own. */
@@ -73,7 +72,7 @@ export function writePlanned(
   );
   const header = encodeHeader(path, ordered, metadata);
   writeDurably(path, (descriptor) => {
-    writeSync(descriptor, header);
+    writeExactly(descriptor, header, header.length);
     for (const { tensor, dtype } of ordered)
       tidy(() => writeTensor(descriptor, "load" in tensor ? tensor.load() : tensor, dtype));
   });

@@ -23,6 +23,8 @@ export interface LiveFileOptions {
   readonly pause?: number;
   /** Bytes of the file at most. Default 1 MB. */
   readonly largest?: number;
+  /** Is told, once, that it cannot be written. */
+  readonly onLost?: ((sentence: string) => void) | undefined;
 }
 
 export function openLiveFile(file: string, options: LiveFileOptions): LiveFile {
@@ -31,6 +33,7 @@ export function openLiveFile(file: string, options: LiveFileOptions): LiveFile {
   let waiting: LiveLine[] = [];
   let size = 0;
   let isFull = false;
+  let isLost = false;
   /** Whether the file has this iteration, or still the last that was shown. */
   let isShown = false;
   let written = Number.NEGATIVE_INFINITY;
@@ -39,8 +42,14 @@ export function openLiveFile(file: string, options: LiveFileOptions): LiveFile {
   function attempt(work: () => void): void {
     try {
       work();
-    } catch {
+    } catch (error) {
       // A full disk, a folder that is gone: there is nothing to see until the next iteration.
+      if (!isLost)
+        options.onLost?.(
+          `${file}: cannot be written (${(error as Error).message}); episodes cannot be watched while they are played, ` +
+            "and the run goes on",
+        );
+      isLost = true;
       isFull = true;
       waiting = [];
     }

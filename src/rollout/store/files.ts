@@ -104,11 +104,19 @@ export function repairLines(file: string): number {
 export function compressLines(file: string): string {
   const target = `${file}.gz`;
   const begun = `${target}.new`;
-  writeFileSync(begun, gzipSync(readFileSync(file)));
-  const descriptor = openSync(begun, "r+");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
-  renameSync(begun, target);
+  try {
+    writeFileSync(begun, gzipSync(readFileSync(file)));
+    const descriptor = openSync(begun, "r+");
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(begun, target);
+  } catch (error) {
+    rmSync(begun, { force: true });
+    throw error;
+  }
   rmSync(file);
   return target;
 }

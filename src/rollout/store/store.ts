@@ -18,7 +18,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { makeFolder } from "../../folders/index.ts";
+import { makeFolder, naming } from "../../folders/index.ts";
 import type { Trajectory } from "../trajectory.ts";
 import {
   compressLines,
@@ -77,25 +77,34 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
       removeIndex(`${file}.gz`);
       move(`${file}.gz`, file);
     }
-    const descriptor = openSync(file, "a");
-    const size = statSync(file).size;
     compressOld(step);
-    current = { step, file, descriptor, size };
+    const descriptor = openSync(file, "a");
+    current = { step, file, descriptor, size: statSync(file).size };
     return current;
   }
 
   function closeCurrent(): void {
     if (!current) return;
-    fsyncSync(current.descriptor);
-    closeSync(current.descriptor);
+    const { file, descriptor } = current;
     current = undefined;
+    try {
+      naming(file, () => fsyncSync(descriptor));
+    } finally {
+      closeSync(descriptor);
+    }
   }
 
+  /** Nothing depends on it: on a full disk files stay as they are, and the next iteration tries again. */
   function compressOld(step: number): void {
     for (const file of dataFiles(folder)) {
       if (file.endsWith(".gz") || stepOf(file) > step - uncompressed) continue;
-      const compressed = compressLines(file);
-      writeIndex(compressed, move(file, compressed));
+      try {
+        const compressed = compressLines(file);
+        writeIndex(compressed, move(file, compressed));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+        return;
+      }
     }
   }
 
@@ -135,7 +144,8 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
       }
     },
     flush() {
-      if (current) fsyncSync(current.descriptor);
+      const { file, descriptor } = current ?? {};
+      if (file !== undefined) naming(file, () => fsyncSync(descriptor!));
     },
     close: closeCurrent,
   };
@@ -144,21 +154,17 @@ export function openTrajectoryStore(folder: string, options: StoreOptions = {}):
 /** All of a line, or nothing of it: one that is written in part would be taken for the next one's beginning. */
 function write(target: { file: string; descriptor: number; size: number }, line: Buffer): void {
   try {
-    for (let written = 0; written < line.length; )
-      written += writeSync(target.descriptor, line, written);
+    naming(target.file, () => {
+      for (let written = 0; written < line.length; )
+        written += writeSync(target.descriptor, line, written);
+    });
   } catch (error) {
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
     try {
       ftruncateSync(target.descriptor, target.size);
     } catch {
       // A torn last line is cut off when the folder is opened again.
     }
-    // With the file's name, which a write to an open file does not have.
-    throw Object.assign(new Error(`${target.file}: ${message}`), {
-      code,
-      syscall,
-      path: target.file,
-    });
+    throw error;
   }
 }
 

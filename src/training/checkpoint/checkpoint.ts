@@ -14,7 +14,7 @@
  *
  * Generators need no place in it: whatever is random follows from the run's seed and the iteration.
  */
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { KlController } from "../../algorithms/index.ts";
 import type { AlarmName, AlarmState } from "../../evaluation/index.ts";
@@ -26,7 +26,14 @@ import { loadShardMoments, type StateFiles, withStateFiles } from "../sharding/f
 import { loadOwnShards, saveOwnShards } from "../sharding/own-files.ts";
 import type { TrainedModel } from "../workers/optimize.ts";
 import type { ResumeFolders, Workers } from "../workers/workers.ts";
-import { CheckpointError, readJson, removeHalfWritten, verifyWhole, writeWhole } from "./files.ts";
+import {
+  CheckpointError,
+  readJson,
+  removeHalfWritten,
+  verifyWhole,
+  writeNamed,
+  writeWhole,
+} from "./files.ts";
 import { checkpointFolder, checkpointSteps } from "./folders.ts";
 import { loadMoments, saveMoments } from "./moments.ts";
 
@@ -113,7 +120,7 @@ export function saveCheckpoint(
         if (lora) {
           saveLora(lora, join(folder, "actor"), { baseModel: workers.modelPlace });
           for (const [name, text] of Object.entries(notes))
-            writeFileSync(join(folder, "actor", name), text);
+            writeNamed(join(folder, "actor", name), text);
         } else files.saveWeights(join(folder, "actor"), { tokenizerFolder, extraFiles: notes });
         own.actor = saveOptimizer(actor, files, join(folder, "actor-optimizer.safetensors"));
       });
@@ -128,8 +135,8 @@ export function saveCheckpoint(
       optimizers: { actor: own.actor!, critic: own.critic ?? null },
       origin: workers.origin,
     };
-    for (const [name, text] of Object.entries(record)) writeFileSync(join(folder, name), text);
-    writeFileSync(join(folder, "state.json"), `${JSON.stringify(stored, null, 1)}\n`);
+    for (const [name, text] of Object.entries(record)) writeNamed(join(folder, name), text);
+    writeNamed(join(folder, "state.json"), `${JSON.stringify(stored, null, 1)}\n`);
   });
   return target;
 }

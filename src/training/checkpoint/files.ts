@@ -18,6 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
+import { naming } from "../../folders/index.ts";
 import { ProcessGroupError } from "../../torch/index.ts";
 
 /** A checkpoint that cannot be used; the message has the file's name. */
@@ -34,9 +35,9 @@ interface Manifest {
 /** Writes into a new folder beside the target, and puts it in the target's place when all is on disk. */
 export function writeWhole(target: string, write: (folder: string) => void): void {
   const folder = join(dirname(target), `.new-${process.pid}-${target.split("/").at(-1)}`);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
   try {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
     write(folder);
     const files: Manifest["files"] = {};
     for (const file of filesIn(folder)) {
@@ -44,14 +45,14 @@ export function writeWhole(target: string, write: (folder: string) => void): voi
       files[relative(folder, file)] = { bytes: statSync(file).size, sha256: hashOf(file) };
     }
     const manifest = join(folder, MANIFEST);
-    writeFileSync(manifest, `${JSON.stringify({ files } satisfies Manifest, null, 1)}\n`);
+    writeNamed(manifest, `${JSON.stringify({ files } satisfies Manifest, null, 1)}\n`);
     flush(manifest);
     flush(folder);
     rmSync(target, { recursive: true, force: true });
     renameSync(folder, target);
     flush(dirname(target));
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true });
+    removeIfPossible(folder);
     // A rank whose part is written here is lost: nothing is wrong with the folder.
     if (error instanceof ProcessGroupError) throw error;
     throw new CheckpointError(
@@ -59,6 +60,20 @@ export function writeWhole(target: string, write: (folder: string) => void): voi
         "when there is room, the same command goes on from there.",
       { cause: error },
     );
+  }
+}
+
+/** A file of a folder that is being written: made durable with all of it. Where the disk refuses it, with its name. */
+export function writeNamed(file: string, text: string): void {
+  naming(file, () => writeFileSync(file, text));
+}
+
+/** On a disk that can only be read by now, it stays until whoever goes on removes it (`removeHalfWritten`). */
+function removeIfPossible(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // Why it could not be written is what is told.
   }
 }
 

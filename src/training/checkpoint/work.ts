@@ -10,12 +10,19 @@
  *     best/                       the weights that did best so far, where something is held out
  *     metrics.jsonl               where they are written down
  */
-import { existsSync, readdirSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { OptionError } from "../../assembly/index.ts";
 import { makeFolder, type OwnedFolder, ownedFolder, takeLock } from "../../folders/index.ts";
 import { differences } from "../differences.ts";
-import { CheckpointError, readJson, removeHalfWritten, verifyWhole, writeWhole } from "./files.ts";
+import {
+  CheckpointError,
+  readJson,
+  removeHalfWritten,
+  verifyWhole,
+  writeNamed,
+  writeWhole,
+} from "./files.ts";
 import { checkpointFolder, checkpointSteps } from "./folders.ts";
 import { loadMoments, type OptimizerMemory, saveMoments } from "./moments.ts";
 
@@ -118,7 +125,7 @@ export function openWork<Position extends WorkPosition>(out: string): Work<Posit
         weights(join(place, "model"));
         const optimizerStep = saveMoments(optimizer, join(place, "optimizer.safetensors"));
         const state: StoredState<Position> = { version: 1, ...position, optimizerStep, identity };
-        writeFileSync(join(place, "state.json"), `${JSON.stringify(state, null, 1)}\n`);
+        writeNamed(join(place, "state.json"), `${JSON.stringify(state, null, 1)}\n`);
       });
       for (const earlier of checkpointSteps(folder))
         if (earlier !== position.update)

@@ -12,6 +12,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, rmdirSync, statSyn
 import { dirname, join, resolve } from "node:path";
 import { OptionError } from "../../assembly/index.ts";
 import {
+  diskSentence,
   FolderError,
   makeFolder,
   type OwnedFolder,
@@ -196,7 +197,8 @@ function writable<Value>(path: string, write: () => Value): Value {
   try {
     return write();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    const told = diskSentence(error);
+    if (told !== error || (error as NodeJS.ErrnoException).code === undefined) throw told;
     throw new OptionError(
       `${path}: the run's folder cannot be written to (${(error as Error).message}). ` +
         "Choose another (`folder`, or trainer.default_local_dir=FOLDER).",
