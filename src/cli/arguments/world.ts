@@ -36,11 +36,11 @@ export async function opened(
 /** A line that is written over on a terminal, and nothing elsewhere. */
 export function progressLine(): { show(text: string): void; clear(): void } {
   const { stderr } = process;
-  let last = 0;
+  let last = Number.NEGATIVE_INFINITY;
   return {
     show(text) {
-      if (!stderr.isTTY || Date.now() - last < 100) return;
-      last = Date.now();
+      if (!stderr.isTTY || performance.now() - last < 100) return;
+      last = performance.now();
       stderr.write(`\r\x1b[2K${visibleLine(text)}`);
     },
     clear() {

@@ -48,7 +48,7 @@ export const data: Command = {
     if (wrong !== undefined)
       throw new UsageError(`--sha256 takes 64 hexadecimal digits, or FILE=DIGITS; got "${wrong}".`);
     const progress = progressLine();
-    const started = Date.now();
+    const started = performance.now();
     const said = await dataset
       .get({
         url,
@@ -70,7 +70,7 @@ function progressText(
   total: number | undefined,
   started: number,
 ): string {
-  const seconds = (Date.now() - started) / 1000;
+  const seconds = (performance.now() - started) / 1000;
   if (total === undefined || total === 0) return `${doing}: ${done}`;
   const left = (seconds / Math.max(1, done)) * (total - done);
   const bar = "█".repeat(Math.round((20 * done) / total)).padEnd(20, "·");

@@ -16,7 +16,7 @@ const BETWEEN_LINES = 10_000;
 
 export function rolloutProgress(total: number): RolloutProgress {
   const line = progressLine();
-  const begun = Date.now();
+  const begun = performance.now();
   let last = begun;
   let [done, won, turns] = [0, 0, 0];
   return {
@@ -24,7 +24,7 @@ export function rolloutProgress(total: number): RolloutProgress {
       done++;
       won += Number(trajectory.won);
       turns += trajectory.turns.length;
-      const now = Date.now();
+      const now = performance.now();
       const left = ((now - begun) / done / 1000) * (total - done);
       const text =
         `${done} of ${total} episodes, ${won} won, ${(turns / done).toFixed(1)} turns each, ` +

@@ -16,9 +16,9 @@ export function showOutput(
 ): void {
   let shown = 0;
   let hidden = 0;
-  let windowEnds = 0;
+  let windowEnds = Number.NEGATIVE_INFINITY;
   const show = (line: string): void => {
-    const now = Date.now();
+    const now = performance.now();
     if (now > windowEnds) {
       if (hidden > 0) write(`[${name()}] … and ${hidden} more lines`);
       windowEnds = now + WINDOW;

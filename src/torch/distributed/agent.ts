@@ -37,7 +37,7 @@ export function meetThroughAgent(rendezvous: Rendezvous, milliseconds: number): 
     return { ...rendezvous, masterAddress, masterPort };
   }
   // What the store has may be of ranks that were lost before these were started: nobody listens there then.
-  for (const end = Date.now() + milliseconds; Date.now() < end; pause()) {
+  for (const end = performance.now() + milliseconds; performance.now() < end; pause()) {
     const [, found, masterAddress] =
       /^(\d+) (\S+)$/.exec(native.agentStoreGet(host, port, key, STORE_MILLISECONDS) ?? "") ?? [];
     if (found === undefined || masterAddress === undefined) continue;
