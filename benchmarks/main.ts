@@ -20,6 +20,7 @@ const BENCHMARKS: Record<string, () => Promise<Benchmark>> = {
   models: async () => (await import("./models.ts")).models,
   peers: async () => (await import("./peers/peers.ts")).peers,
   environments: async () => (await import("./environments.ts")).environments,
+  worlds: async () => (await import("./worlds/worlds.ts")).worlds,
   train: async () => (await import("./train.ts")).train,
   update: async () => (await import("./update.ts")).update,
   speculation: async () => (await import("./speculation.ts")).speculation,

@@ -6,13 +6,10 @@
  * The two agree on a machine that does nothing else, and only the first means something on one that
  * does. It does not count what V8's collector and compiler do on their own threads meanwhile.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { gameOf, openLibrary, shortestPlan } from "../../src/environments/alfworld/internals.ts";
-import { tarFiles } from "../../src/environments/archive/tar.ts";
-import { decompressXz } from "../../src/environments/archive/xz.ts";
 import {
   type LocalEnvironment,
   openWorld,
@@ -21,10 +18,8 @@ import {
 } from "../../src/environments/index.ts";
 import { type Case, type Figure, heapBytes } from "../environments.ts";
 import { median, secondsOnCore } from "../measure.ts";
+import { realGames } from "./real-games.ts";
 
-const SHARED = fileURLToPath(
-  new URL("../../../shared/data/alfworld/json_2.1.1.tar.xz", import.meta.url),
-);
 const STEPS = 400_000;
 const CLONES = 20_000;
 
@@ -196,21 +191,6 @@ function takeableFrom(environment: LocalEnvironment, task: Task): string {
     if (take !== undefined) return take;
   }
   throw new Error("nothing can be taken in this game");
-}
-
-/** A folder with games; those of an archive are unpacked, valid_seen only. */
-async function realGames(temporary: string): Promise<string | undefined> {
-  const own = process.env.ALFWORLD_DATA;
-  if (own !== undefined && existsSync(own)) return own;
-  if (!existsSync(SHARED)) return undefined;
-  const wanted = (path: string): boolean => path.includes("/valid_seen/");
-  const bytes = decompressXz(readFileSync(SHARED));
-  for await (const file of tarFiles(bytes, wanted, 1e7)) {
-    const path = join(temporary, file.path);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, file.bytes);
-  }
-  return temporary;
 }
 
 function timed(body: () => void): number {

@@ -28,13 +28,23 @@ export function askOurs<Answer>(
 }
 
 /** Runs python/SCRIPT in the environment that it needs. */
-export async function askPython<Answer>(
+export function askPython<Answer>(
   environment: EnvironmentName,
   script: string,
   request: object,
   options: ChildOptions,
 ): Promise<Answer> {
   const path = fileURLToPath(new URL(`./python/${script}`, import.meta.url));
+  return askScript(environment, path, request, options);
+}
+
+/** Runs a script of another folder. */
+export async function askScript<Answer>(
+  environment: EnvironmentName,
+  path: string,
+  request: object,
+  options: ChildOptions,
+): Promise<Answer> {
   const python = pythonOf(environment, options.say);
   return ask(python, ["-B", path], request, options, preloaded(environment, python));
 }

@@ -1,6 +1,6 @@
 /**
  * @file The virtual environments of the peers, outside the repository: $OPENMANUS_PEERS, by default in the user's
- * cache. There are two, because vLLM is compiled against another torch than the current one.
+ * cache. There are three: vLLM is compiled against another torch than the current one, and Python's worlds need none.
  */
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -12,7 +12,9 @@ import { fileURLToPath } from "node:url";
 const SCRIPTS = fileURLToPath(new URL("./python/", import.meta.url));
 
 /** In which a peer's Python runs. */
-export type EnvironmentName = "torch" | "vllm";
+export type EnvironmentName = "torch" | "vllm" | "worlds";
+
+const SIZES: Record<EnvironmentName, string> = { torch: "6 GB", vllm: "6 GB", worlds: "400 MB" };
 
 /** It cannot be had here; the others are measured. */
 export class NoEnvironment extends Error {}
@@ -50,7 +52,7 @@ export function pythonOf(name: EnvironmentName, say: (text: string) => void): st
   const { stamp, stampFile } = stampOf(name);
   if (stamp === undefined) throw new NoEnvironment("there is no python3");
   if (hasEnvironment(name)) return python;
-  say(`making a virtual environment for ${name}, once (minutes, some 6 GB) …`);
+  say(`making a virtual environment for ${name}, once (minutes, some ${SIZES[name]}) …`);
   rmSync(stampFile, { force: true });
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(peersFolder(), { recursive: true });
