@@ -113,12 +113,69 @@ export interface TrainingChoices extends PlayChoices {
   readonly groupSize?: number;
   readonly learningRate?: number;
   readonly optimizer?: OptimizerChoices;
+  /** Learning again from episodes that went well. True: with every default; false, the default: not. */
+  readonly replay?: boolean | ReplayChoices;
+  /** Which tasks an iteration plays, and how long. Default: pass after pass over all tasks. */
+  readonly curriculum?: CurriculumChoices["by"] | CurriculumChoices;
   readonly seed?: number;
   readonly validation?: ValidationChoices;
   /** Where the run is kept; called again with the same folder, it goes on. */
   readonly folder?: string;
   /** Whether what lies in the folder is removed, and the run begins anew. Default false. */
   readonly restart?: boolean;
+}
+
+/** Experience replay (docs/replay.md): a stored success is learned from as if it had just been played. */
+export interface ReplayChoices {
+  /** Self-imitation: a group in which nobody won gets a stored success of its task. Default true. */
+  readonly rescue?: boolean;
+  /** Replayed episodes among all that are learned from, at most, 0 to 0.9. Default 0: those that rescue only. */
+  readonly share?: number;
+  /** Episodes that are kept, in all and of one task. Default 256 and 4. */
+  readonly capacity?: number;
+  readonly perTask?: number;
+  /** Episodes that were not won are kept, too, from this score on. Default 1: none. */
+  readonly minimumScore?: number;
+  /** Iterations after which an episode is let go. Default 20. */
+  readonly maximumAge?: number;
+  /** Which are rather kept and taken. Default: by the advantage that they had when they were new. */
+  readonly priority?: "advantage" | "score";
+  /** Iterations after which that counts half; null: age does not matter. Default 10. */
+  readonly halfLife?: number | null;
+  /** How tokens of an older policy count: a weight of their own, or the loss's ratio and clip. Default "truncated". */
+  readonly correction?: "truncated" | "ppo";
+  /** The largest such weight. Default 2. */
+  readonly threshold?: number;
+}
+
+/** Which tasks, or how long: each way has settings of its own. */
+export type CurriculumChoices = SuccessCurriculum | DifficultyCurriculum | HorizonCurriculum;
+
+/** Those are drawn most that are solved about half of the time. */
+export interface SuccessCurriculum {
+  readonly by: "success_rate";
+  /** The least weight of a task that was played, where one that is solved half of the time has 1. Default 0.1. */
+  readonly floor?: number;
+  /** The weight of a task that was never played. Default 1. */
+  readonly unseen?: number;
+  /** What is left of a task's earlier groups in its rate when another was played. Default 0.5. */
+  readonly memory?: number;
+}
+
+/** From the easiest tasks to all of them. */
+export interface DifficultyCurriculum {
+  readonly by: "difficulty";
+  /** The share of the tasks that the first iteration may play. Default 0.2. */
+  readonly easiest?: number;
+  /** Iterations until all may be played. Default 50. */
+  readonly iterations?: number;
+}
+
+/** All tasks, with a limit of turns that grows. Validations have `turns`. */
+export interface HorizonCurriculum {
+  readonly by: "horizon";
+  /** From which iteration on how many turns: [[1, 10], [40, 20]]. */
+  readonly stages?: readonly (readonly [from: number, turns: number])[];
 }
 
 /** AdamW, beside its learning rate. */

@@ -6,7 +6,9 @@ import { basename, resolve as resolvePath } from "node:path";
 import type {
   AgentChoices,
   AlgorithmChoices,
+  CurriculumChoices,
   PlayChoices,
+  ReplayChoices,
   SearchChoices,
   TrainingChoices,
   ValidationChoices,
@@ -208,7 +210,8 @@ function runSettings(options: TrainingChoices): Settings {
       experiment_name: folder === undefined ? undefined : basename(resolvePath(folder)),
       resume_mode: restart ? "disable" : undefined,
     },
-    data: { train_batch_size: tasks },
+    data: { train_batch_size: tasks, ...curriculumSettings(options.curriculum) },
+    algorithm: replaySettings(options.replay),
     env: { rollout: { n: groupSize } },
     actor_rollout_ref: {
       actor: {
@@ -222,4 +225,27 @@ function runSettings(options: TrainingChoices): Settings {
       },
     },
   };
+}
+
+/** An object switches it on: who says how it is to be done wants it. */
+function replaySettings(choices: boolean | ReplayChoices | undefined): Settings["algorithm"] {
+  if (typeof choices !== "object")
+    return choices === undefined ? {} : { replay: { enable: choices } };
+  const { perTask, minimumScore, maximumAge, halfLife, ...rest } = choices;
+  return {
+    replay: {
+      ...{ enable: true, ...rest, per_task: perTask, min_score: minimumScore },
+      ...{ max_age: maximumAge, half_life: halfLife },
+    },
+  };
+}
+
+function curriculumSettings(
+  choices: CurriculumChoices["by"] | CurriculumChoices | undefined,
+): Pick<NonNullable<Settings["data"]>, "curriculum"> {
+  if (choices === undefined) return {};
+  if (typeof choices !== "object") return { curriculum: { by: choices } };
+  if (choices.by !== "horizon") return { curriculum: choices };
+  const { by, stages } = choices;
+  return { curriculum: { by, stages: stages?.map(([from, turns]) => [from, turns]) } };
 }

@@ -6,7 +6,12 @@ import { OptionError } from "../assembly/index.ts";
 import type {
   AgentChoices,
   AlgorithmChoices,
+  CurriculumChoices,
+  DifficultyCurriculum,
+  HorizonCurriculum,
   OptimizerChoices,
+  ReplayChoices,
+  SuccessCurriculum,
   ValidationChoices,
 } from "../config/index.ts";
 import { presets } from "../models/index.ts";
@@ -22,6 +27,7 @@ const TRAIN: Names<TrainOptions> = {
   ...{ tasks: true, groupSize: true, learningRate: true, optimizer: true, seed: true },
   ...{ validation: true, folder: true, restart: true, model: true, warmStart: true },
   ...{ loggers: true, progress: true, say: true, signal: true, search: true },
+  ...{ replay: true, curriculum: true },
   ...{ onPrepared: true, onEpisode: true, onIteration: true, onValidation: true, onAlarm: true },
 };
 const AGENT: Names<AgentChoices> = {
@@ -37,6 +43,17 @@ const OPTIMIZER: Names<OptimizerChoices> = {
 };
 const VALIDATION: Names<ValidationChoices> = {
   ...{ every: true, tasks: true, split: true, also: true, heldOut: true, temperature: true },
+};
+const REPLAY: Names<ReplayChoices> = {
+  ...{ rescue: true, share: true, capacity: true, perTask: true, minimumScore: true },
+  ...{ maximumAge: true, priority: true, halfLife: true, correction: true, threshold: true },
+};
+const SUCCESS: Names<SuccessCurriculum> = { by: true, floor: true, unseen: true, memory: true };
+const DIFFICULTY: Names<DifficultyCurriculum> = { by: true, easiest: true, iterations: true };
+const HORIZON: Names<HorizonCurriculum> = { by: true, stages: true };
+/** Each way has options of its own: those of another one would do nothing. */
+const CURRICULA: Record<CurriculumChoices["by"], Names<object>> = {
+  ...{ success_rate: SUCCESS, difficulty: DIFFICULTY, horizon: HORIZON },
 };
 const NEW_MODEL: Names<NewModel> = {
   ...{ preset: true, family: true, vocabulary: true, tasks: true, numbers: true },
@@ -57,7 +74,7 @@ const WARM_START: Names<WarmStart> = {
 
 /** Throws OptionError for a name that is none of train's. */
 export function checkOptions(options: TrainCall): void {
-  const { agent, algorithm, optimizer, validation, model, warmStart } = options;
+  const { agent, algorithm, optimizer, validation, model, warmStart, replay, curriculum } = options;
   const sections = [
     ["", options, TRAIN],
     ["agent.", agent, AGENT],
@@ -66,10 +83,23 @@ export function checkOptions(options: TrainCall): void {
     ["validation.", validation, VALIDATION],
     ["model.", model, NEW_MODEL],
     ["warmStart.", warmStart, WARM_START],
+    ["replay.", replay, REPLAY],
+    ["curriculum.", curriculum, waysOf(curriculum)],
   ] as const;
   for (const [path, given, names] of sections)
     if (typeof given === "object") checkSection(path, given, Object.keys(names));
   if (typeof model === "object") checkPreset(model.preset);
+}
+
+/** What a way that there is not has for options cannot be said: it is refused by its name. */
+function waysOf(curriculum: TrainCall["curriculum"]): Names<object> {
+  const by = typeof curriculum === "object" ? curriculum.by : curriculum;
+  if (by === undefined && typeof curriculum === "object")
+    throw new OptionError(
+      `curriculum.by is missing, expected ${Object.keys(CURRICULA).join(" · ")}`,
+    );
+  const known = by !== undefined && Object.hasOwn(CURRICULA, by);
+  return known ? CURRICULA[by] : { ...SUCCESS, ...DIFFICULTY, ...HORIZON };
 }
 
 function checkSection(path: string, given: object, names: readonly string[]): void {

@@ -13,6 +13,7 @@ import {
   environment,
   type MetricsLogger,
   planOf,
+  type ReplayChoices,
   rewardFunction,
   type Settings,
   type TrainCall,
@@ -106,6 +107,42 @@ describe("a mistake gets a sentence, and leaves no folder", () => {
       wrong({ warmStart: { episode: 3 } }),
       /there is no option warmStart\.episode; did you mean warmStart\.episodes\?/,
     ],
+    [
+      "an unknown option of replay",
+      wrong({ replay: { perTasks: 3 } }),
+      /there is no option replay\.perTasks; did you mean replay\.perTask\?/,
+    ],
+    [
+      "replay that replays nothing",
+      { replay: { rescue: false } },
+      /algorithm\.replay\.enable=True replays nothing with rescue=False and share=0/,
+    ],
+    [
+      "a share of replay that is too large",
+      { replay: { share: 1 } },
+      /algorithm\.replay\.share is 1/,
+    ],
+    [
+      "an unknown option of a curriculum",
+      wrong({ curriculum: { by: "success_rate", flor: 0.2 } }),
+      /there is no option curriculum\.flor; did you mean curriculum\.floor\?/,
+    ],
+    [
+      "an option of another curriculum",
+      wrong({ curriculum: { by: "horizon", stages: [[1, 2]], easiest: 0.2 } }),
+      /there is no option curriculum\.easiest\. There are by, stages\./,
+    ],
+    [
+      "an unknown curriculum",
+      wrong({ curriculum: "sucess_rate" }),
+      /data\.curriculum\.by is "sucess_rate", expected .*success_rate/,
+    ],
+    [
+      "a curriculum by nothing",
+      wrong({ curriculum: { floor: 0.2 } }),
+      /curriculum\.by is missing, expected success_rate · difficulty · horizon/,
+    ],
+    ["a curriculum without its stages", { curriculum: "horizon" }, /data\.curriculum\.stages: /],
     ["a number that is none", wrong({ iterations: "many" }), /trainer\.total_epochs is "many"/],
     ["a group of one", { algorithm: "grpo", groupSize: 1 }, /compares the episodes of a group/],
     ["an unknown split", { validation: { split: "valid" } }, /lights: .*valid.*train, test/],
@@ -121,10 +158,80 @@ describe("a mistake gets a sentence, and leaves no folder", () => {
   });
 });
 
-describe("settings", () => {
-  const planned = async (own: Partial<TrainCall>) =>
-    planOf({ ...QUICK, model, folder: join(parent, "planned"), ...own });
+const planned = async (own: Partial<TrainCall>) =>
+  planOf({ ...QUICK, model, folder: join(parent, "planned"), ...own });
 
+describe("replay and curriculum", () => {
+  it("are off unless they are asked for", async () => {
+    for (const own of [{}, { replay: false }] as const) {
+      const { options } = await planned(own);
+      expect(options.replay).toBeUndefined();
+      expect(options.rollout.curriculum).toBeUndefined();
+    }
+  });
+
+  it("have the settings' defaults, and every option arrives", async () => {
+    const byName = await planned({
+      settings: {
+        algorithm: { replay: { enable: true } },
+        data: { curriculum: { by: "success_rate" } },
+      },
+    });
+    for (const replay of [true, {}] as const) {
+      const { options } = await planned({ replay, curriculum: "success_rate" });
+      expect(options.replay).toEqual(byName.options.replay);
+      expect(options.rollout.curriculum).toEqual(byName.options.rollout.curriculum);
+    }
+    const replay: ReplayChoices = {
+      ...{ rescue: false, share: 0.3, capacity: 7, perTask: 2, minimumScore: 0.5, maximumAge: 9 },
+      priority: "score",
+      ...{ halfLife: 3, correction: "ppo", threshold: 4 },
+    };
+    expect((await planned({ replay })).options.replay).toEqual(replay);
+    const ageless = await planned({ replay: { halfLife: null } });
+    expect(ageless.options.replay).toMatchObject({ halfLife: undefined, rescue: true });
+  });
+
+  it.each<NonNullable<TrainCall["curriculum"]>>([
+    { by: "success_rate", floor: 0.2, unseen: 2, memory: 0.1 },
+    { by: "difficulty", easiest: 0.5, iterations: 3 },
+    {
+      by: "horizon",
+      stages: [
+        [1, 1],
+        [2, 2],
+      ],
+    },
+  ])("a curriculum has its options: %j", async (curriculum) => {
+    const { options } = await planned({ curriculum });
+    expect(options.rollout.curriculum).toMatchObject(curriculum as object);
+  });
+
+  it("settings win over them", async () => {
+    const { options } = await planned({
+      ...{ replay: { capacity: 7 }, curriculum: { by: "success_rate", floor: 0.2 } },
+      settings: { algorithm: { replay: { capacity: 9 } }, data: { curriculum: { floor: 0.3 } } },
+    });
+    expect(options.replay).toMatchObject({ capacity: 9 });
+    expect(options.rollout.curriculum).toMatchObject({ by: "success_rate", floor: 0.3 });
+  });
+
+  it("a run learns from stored successes, of tasks that are drawn by their rate", async () => {
+    const metrics: Readonly<Record<string, number>>[] = [];
+    await train({
+      ...QUICK,
+      ...{ model, iterations: 3, tasks: 4, groupSize: 2, algorithm: "rloo", seed: 3 },
+      ...{ replay: { share: 0.4 }, curriculum: "success_rate" },
+      folder: join(parent, "replayed"),
+      onIteration: (_, found) => void metrics.push(found),
+    });
+    expect(metrics).toHaveLength(3);
+    expect(metrics.at(-1)).toMatchObject({ "curriculum/tasks_seen": expect.any(Number) });
+    expect(metrics.at(-1)!["replay/stored"]).toBeGreaterThan(0);
+  });
+});
+
+describe("settings", () => {
   it("win over options, and leave the others as they are", async () => {
     const { config, options } = await planned({
       iterations: 7,
