@@ -21,11 +21,8 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Logits of ours may differ from a peer's by this much. */
 const TOLERANCE = 1e-4;
 
-/**
- * A model folder from `openmanus-rl model init`. Its weights are then made larger, and saved as training
- * saves them: new ones are so small that every logit is nearly 0, and any two models would agree.
- */
-export function newModelFolder(place: string, family: string, ...words: string[]): string {
+/** A model folder from `openmanus-rl model init`: a tiny one with a tokenizer of its own. */
+export function initialModelFolder(place: string, family: string, ...words: string[]): string {
   const made = join(place, `${family}-new`);
   const texts = ["README.md", "docs/models.md", "docs/environments.md"].map((file) => ROOT + file);
   const given = ["model", "init", made, "--preset", "tiny", "--family", family, ...words];
@@ -33,6 +30,14 @@ export function newModelFolder(place: string, family: string, ...words: string[]
     cwd: ROOT,
     stdio: ["ignore", "ignore", "inherit"],
   });
+  return made;
+}
+
+/**
+ * The same as training saves it. Its weights are made larger before: new ones are so small that every logit is nearly 0, and any two models would agree.
+ */
+export function newModelFolder(place: string, family: string, ...words: string[]): string {
+  const made = initialModelFolder(place, family, ...words);
   const model = loadModel(made);
   const generator = new Generator(2);
   noGrad(() => {

@@ -24,6 +24,8 @@ const QUIET = {
 export interface Peers {
   /** Where the environment is. */
   readonly folder: string;
+  /** Its interpreter. */
+  readonly python: string;
   /**
    * Runs python/SCRIPT with a request in a file and gives what it wrote as its answer. Both are JSON.
    */
@@ -64,6 +66,7 @@ export async function findPeers(say: (text: string) => void): Promise<Peers> {
   }
   return {
     folder,
+    python,
     async ask(script, place, request) {
       const [question, answer] = [join(place, "request.json"), join(place, "answer.json")];
       writeFileSync(question, JSON.stringify(request));

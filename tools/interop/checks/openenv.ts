@@ -1,23 +1,31 @@
 /**
  * @file OpenEnv in both directions with the real package: its server played by our world `openenv`, our household
- * played by its generic client, and by TRL's GRPOTrainer where that is installed (OPENMANUS_TRL: a python with trl).
+ * played by its generic client, and by TRL's GRPOTrainer, which trains a model of ours in it.
  */
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { openWorld, serveOpenEnv, type World } from "../../../src/environments/index.ts";
 import type { Finding, InteropCheck } from "../check.ts";
-import { newModelFolder } from "../models.ts";
-import { askPython, pythonWith, startPython } from "../own-python.ts";
+import { initialModelFolder } from "../models.ts";
+import { askPython, startPython } from "../own-python.ts";
 
-const PACKAGE = "openenv-core==0.3.0";
+/** The published games, where they are; otherwise TRL trains in the household, which is the same engine. */
+const GAMES =
+  process.env.ALFWORLD_DATA ||
+  fileURLToPath(new URL("../../../../shared/data/alfworld/json_2.1.1.tar.xz", import.meta.url));
+const STEPS = 3;
+/** In which the model learns to call a tool at all; it is bad at it before some 80. */
+const LESSONS = 100;
 
 const check: InteropCheck = {
   name: "openenv",
   async run(peers, place) {
-    const python = pythonWith(join(peers.folder, "openenv"), [PACKAGE]);
+    const { python } = peers;
     return [
       await played(python, "counting"),
       await played(python, "calling"),
-      ...(await serving(python, place)),
+      await serving(python, place),
+      await trained(python, place),
     ];
   },
 };
@@ -82,7 +90,7 @@ async function whenUp(url: string): Promise<World> {
 }
 
 /** Our household, played by the package's client. */
-async function serving(python: string, place: string): Promise<Finding[]> {
+async function serving(python: string, place: string): Promise<Finding> {
   const world = await openWorld("household");
   const server = await serveOpenEnv(world, { split: "train" });
   try {
@@ -113,37 +121,53 @@ async function serving(python: string, place: string): Promise<Finding[]> {
     }
     if (!found.refused?.includes("VALIDATION_ERROR"))
       problems.push(`nonsense was answered with ${found.refused}`);
-    const plays: Finding = {
+    return {
       what: "the package's client plays our household",
       detail: `${texts} texts, openenv-core ${found.version}`,
       problem: problems.join("\n") || undefined,
     };
-    return [plays, await trained(server.url, place)];
   } finally {
     await server.close();
     await world.close?.();
   }
 }
 
-/** A few steps of TRL, whose environment is a session at our server. */
-async function trained(url: string, place: string): Promise<Finding> {
-  const what = "TRL's GRPOTrainer trains in our household (environment_factory)";
-  const python = process.env.OPENMANUS_TRL;
-  if (!python)
+/** A few steps of TRL, whose environments are sessions at our server. Its model is one of ours. */
+async function trained(python: string, place: string): Promise<Finding> {
+  const name = existsSync(GAMES) ? "alfworld" : "household";
+  const world = await openWorld(name, name === "alfworld" ? { data: GAMES } : {});
+  const server = await serveOpenEnv(world, { split: "valid_seen" });
+  interface Trained {
+    readonly version: string;
+    readonly steps: number;
+    readonly resets: number;
+    readonly calls: number;
+    readonly admissible: number;
+    readonly texts: number;
+    /** The loss of the last lesson before. */
+    readonly lesson: number;
+    /** How many of the weights' tensors training has changed. */
+    readonly changed: number;
+    readonly rewards: readonly number[];
+    /** Of the lessons, and of TRL. */
+    readonly seconds: readonly [number, number];
+  }
+  try {
+    const model = initialModelFolder(place, "qwen3");
+    const request = { url: server.url, model, lessons: LESSONS, steps: STEPS };
+    const found = await askPython<Trained>(python, "openenv_trl.py", place, request);
+    const { steps, resets, calls, admissible, texts, changed, rewards, version } = found;
+    const fine =
+      steps === STEPS && rewards.length === STEPS && changed > 0 && admissible > 0 && texts > 1;
     return {
-      what,
-      detail: "set OPENMANUS_TRL to a python with trl and openenv-core",
-      skipped: true,
+      what: `TRL's GRPOTrainer trains in our ${name}`,
+      detail: `${steps} steps, ${resets} episodes, ${calls} calls, ${admissible} admissible, trl ${version}`,
+      problem: fine ? undefined : JSON.stringify(found),
     };
-  const model = newModelFolder(place, "qwen3");
-  const found = await askPython<{ steps: number; calls: number; rewards: number; version: string }>(
-    ...([python, "openenv_trl.py", place, { url, model }] as const),
-  );
-  return {
-    what,
-    detail: `${found.steps} steps, ${found.calls} actions at our server, trl ${found.version}`,
-    problem: found.steps >= 2 && found.calls > 0 ? undefined : JSON.stringify(found),
-  };
+  } finally {
+    await server.close();
+    await world.close?.();
+  }
 }
 
 export default check;
