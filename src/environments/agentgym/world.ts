@@ -6,6 +6,7 @@ import { keyAt, NetworkError } from "../../network/index.ts";
 import { EnvironmentError, type Task, type TaskSet, type World } from "../environment.ts";
 import { requireSplit, taskSet } from "../tasks.ts";
 import { type Context, RemoteEnvironment } from "./environment.ts";
+import { ServerFailure } from "./exchange.ts";
 import { findKind } from "./kinds/index.ts";
 import { type Line, Remote } from "./remote.ts";
 
@@ -45,6 +46,8 @@ export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment
   const living = new Set<RemoteEnvironment>();
   /** Given back by their environments, at servers that cannot close them. */
   const free: Remote[] = [];
+  /** The numbers of those that are in use or free, by server. */
+  const held = new Map<Line, Set<number>>(lines.map((line) => [line, new Set()]));
   let made = 0;
   /** Whether it is heard is the server's affair: many have no such route. */
   const farewell = (remote: Remote): Promise<void> =>
@@ -56,13 +59,14 @@ export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment
     async take(server, index, signal) {
       const line = lines[server % lines.length]!;
       const place = free.findIndex((remote) => remote.line === line);
-      return place < 0 ? Remote.create(line, index, signal) : free.splice(place, 1)[0]!;
+      return place < 0 ? unheld(line, index, held.get(line)!, signal) : free.splice(place, 1)[0]!;
     },
     async giveBack(remote, usable) {
       if (usable && !remote.closes) {
         free.push(remote);
         return;
       }
+      held.get(remote.line)!.delete(remote.id);
       const said = farewell(remote);
       // A server that has failed us is not waited for.
       if (usable) await said;
@@ -104,6 +108,32 @@ export function agentgymWorld(options: AgentGymOptions): World<RemoteEnvironment
       await Promise.all(free.splice(0).map(farewell));
     },
   };
+}
+
+/**
+ * A new environment that is nobody else's. AgentGym's servers of SQL and of the shop have so many (8, 8000), and then give the
+ * oldest once more, though it is played: two episodes would act in one. And one that was started anew counts from 0 again. So
+ * it is asked until the number is a new one, or must have come round.
+ */
+async function unheld(
+  line: Line,
+  index: number,
+  held: Set<number>,
+  signal: AbortSignal,
+): Promise<Remote> {
+  for (let left = held.size; ; left--) {
+    const remote = await Remote.create(line, index, signal);
+    if (!held.has(remote.id)) {
+      held.add(remote.id);
+      return remote;
+    }
+    if (left > 0) continue;
+    throw new ServerFailure(
+      "undelivered",
+      `${line.base} has no environment left: the new one is number ${remote.id}, which is in use, as are ` +
+        `${held.size} in all (play fewer episodes at once, or give more servers in url)`,
+    );
+  }
 }
 
 function keyIn(place: string): string {

@@ -60,6 +60,41 @@ describe("a server that is busy", () => {
   });
 });
 
+describe("a server that gives an environment twice", () => {
+  /** As AgentGym's sqlgym server: so many, and then the first of them again. */
+  const pooled = (places: number) => {
+    const right = counter();
+    let created = 0;
+    return fakeServer((asked) => {
+      if (asked.path !== "/create") return right(asked);
+      return { id: created++ % places, observation: "", done: false, reward: 0 };
+    });
+  };
+
+  it("is not asked to play two episodes in one", async () => {
+    const server = await pooled(3);
+    const world = await at(server.url);
+    const players = await Promise.all([1, 2, 3].map(() => begun(world)));
+    for (const player of players) await player.step("count");
+    const error = await failure(() => begun(world));
+    expect(error.message).toMatch(
+      /has no environment left: the new one is number \d, which is in use, as are 3 in all.*asked 3 times/,
+    );
+    for (const player of players)
+      expect((await player.step("count")).observation.text).toBe("count 2");
+    await players[0]!.close?.();
+    expect((await (await begun(world)).step("count")).observation.text).toBe("count 1");
+  });
+
+  it("is left for another that has one", async () => {
+    const servers = [await pooled(1), await pooled(2)];
+    const world = await at(servers.map(({ url }) => url).join());
+    const players = await Promise.all([1, 2, 3].map(() => begun(world)));
+    for (const player of players)
+      expect((await player.step("count")).observation.text).toBe("count 1");
+  });
+});
+
 describe("a server that refuses", () => {
   it("a task: its own words, and no second try with a new environment", async () => {
     const right = counter();
