@@ -55,7 +55,7 @@ interface Answer extends Pass {
 
 export const worlds: Benchmark = {
   usage:
-    "[--games 12] [--steps 50] [--rounds 3] [--seconds 2, of each of our worlds] [--no-python] [--no-native]",
+    "[--games 6] [--steps 50] [--rounds 3] [--seconds 2, of each of our worlds] [--no-python] [--no-native]",
   async run(words): Promise<Figures> {
     const options = optionsOf(words);
     const native: NativeRate[] = [];
@@ -210,7 +210,7 @@ function optionsOf(words: readonly string[]) {
     ({ values } = parseArgs({
       args: [...words],
       options: {
-        ...{ games: text("12"), steps: text("50"), rounds: text("3"), seconds: text("2") },
+        ...{ games: text("6"), steps: text("50"), rounds: text("3"), seconds: text("2") },
         ...{ "no-python": flag, "no-native": flag },
       },
     }));
