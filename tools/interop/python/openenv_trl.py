@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 from trl.chat_template_utils import qwen3_chat_template
 
-# The last is none: a group in which everybody earns the same teaches nothing.
+# The last is none that the world knows.
 ACTIONS = ["look", "inventory", "help", "wait"]
 counts = {"resets": 0, "calls": 0, "admissible": 0, "texts": set()}
 
@@ -47,7 +47,8 @@ def factory(url):
             counts["calls"] += 1
             admissible = text in self._seen["admissible_actions"]
             counts["admissible"] += admissible
-            self._earned.append(float(admissible))
+            # A little for its length: a group in which everybody earns the same teaches nothing.
+            self._earned.append(admissible + len(text) / 100)
             self._seen = self._client.step({"text": text}).observation
             counts["texts"].add(self._seen["text"])
             return self._seen["text"][:80]
