@@ -34,7 +34,7 @@ def call(name, arguments):
 
 messages = [
     {"role": "system", "content": "Answer with a number."},
-    {"role": "user", "content": f"How old will @{task['name']} be in {task['years']} years?"},
+    {"role": "user", "content": f"How old will {task['name']} be in {task['years']} years?"},
 ]
 answer = ""
 for _ in range(6):

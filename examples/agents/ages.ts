@@ -1,5 +1,5 @@
 /**
- * @file The task of all examples here: "How old will @bob be in 3 years?" An agent has two functions for it, looks up
+ * @file The task of all examples here: "How old will bob be in 3 years?" An agent has two functions for it, looks up
  * how old somebody is now, adds, and answers. This file knows nothing of any agent: tasks, what the functions do,
  * what an answer is worth, and an expert for a model that cannot talk yet.
  */
@@ -17,12 +17,8 @@ const NAMES = ["anna", "bob", "carl", "dora", "emil"];
 
 export const SYSTEM = "Answer with a number.";
 
-/**
- * "@bob" and not "bob": to a tokenizer " bob" is another word than "bob", and a model from nothing then has to learn which
- * of one is which of the other before it can look anybody up.
- */
 export function question({ name, years }: AgesTask): string {
-  return `How old will @${name} be in ${years} years?`;
+  return `How old will ${name} be in ${years} years?`;
 }
 
 /** What the functions do. */

@@ -12,7 +12,7 @@ const folder = process.argv[3] ?? `runs/${name}`;
 const run = await train({
   world: resolve(import.meta.dirname, `${name}.ts`),
   model: { preset: "tiny" },
-  warmStart: { episodes: 800, epochs: 4 },
+  warmStart: { episodes: 800, epochs: 8 },
   agent: { replyTokens: 48 },
   algorithm: "grpo",
   learningRate: 5e-4,
