@@ -123,7 +123,8 @@ describe("a peer that fails", () => {
 describe("options", () => {
   it("are all sections and peers unless some are named", () => {
     expect(peersOptions([])).toEqual({
-      ...{ sections: SECTIONS, peers: PEERS, cases: undefined, rounds: 3, threads: 2 },
+      ...{ sections: SECTIONS, peers: PEERS, cases: undefined },
+      ...{ rounds: 3, threads: 2, iterations: 2 },
     });
     expect(
       peersOptions(["--only", "grpo,generation", "--peers=trl,ours", "--rounds", "1"]),
