@@ -39,12 +39,15 @@ export function writeDurably(path: string, write: (descriptor: number) => void):
   syncFolder(dirname(path));
 }
 
-/** On a disk that can only be read by now, it stays: why it could not be written is what whoever called must hear. */
-function removeIfPossible(file: string): void {
+/**
+ * A file or folder that was written in part. On a disk that can only be read by now it stays, and the next one of its name
+ * takes its place: why it could not be written is what whoever called must hear.
+ */
+export function removeIfPossible(path: string): void {
   try {
-    rmSync(file, { force: true });
+    rmSync(path, { recursive: true, force: true });
   } catch {
-    // The next one of this name is written over it.
+    // It stays.
   }
 }
 

@@ -4,6 +4,7 @@
  */
 export {
   copyDurably,
+  removeIfPossible,
   syncFolder,
   temporaryName,
   writeBytes,

@@ -6,7 +6,14 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { copyDurably, makeFolder, syncFolder, writeJson, writeText } from "../../folders/index.ts";
+import {
+  copyDurably,
+  makeFolder,
+  removeIfPossible,
+  syncFolder,
+  writeJson,
+  writeText,
+} from "../../folders/index.ts";
 import type { Dtype, Tensor } from "../../torch/index.ts";
 import { GENERATION_FILE, type GenerationConfig, toGenerationJson } from "../config/generation.ts";
 import type { ModelConfig } from "../config/model-config.ts";
@@ -57,7 +64,7 @@ export function saveModelFolder(folder: string, model: ModelFolder): void {
     replaceFolder(partial, target);
   } catch (error) {
     // No room, no permission: nothing is there now that was not there before.
-    removePartial(partial);
+    removeIfPossible(partial);
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     throw new ModelFileError(
       target,
@@ -65,15 +72,6 @@ export function saveModelFolder(folder: string, model: ModelFolder): void {
         "makes it",
       { cause: error },
     );
-  }
-}
-
-/** On a disk that can only be read by now, it stays; the next save removes it. */
-function removePartial(partial: string): void {
-  try {
-    rmSync(partial, { recursive: true, force: true });
-  } catch {
-    // Why the model could not be written is what is told.
   }
 }
 

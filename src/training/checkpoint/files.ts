@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { naming } from "../../folders/index.ts";
+import { naming, removeIfPossible } from "../../folders/index.ts";
 import { ProcessGroupError } from "../../torch/index.ts";
 
 /** A checkpoint that cannot be used; the message has the file's name. */
@@ -66,15 +66,6 @@ export function writeWhole(target: string, write: (folder: string) => void): voi
 /** A file of a folder that is being written: made durable with all of it. Where the disk refuses it, with its name. */
 export function writeNamed(file: string, text: string): void {
   naming(file, () => writeFileSync(file, text));
-}
-
-/** On a disk that can only be read by now, it stays until whoever goes on removes it (`removeHalfWritten`). */
-function removeIfPossible(folder: string): void {
-  try {
-    rmSync(folder, { recursive: true, force: true });
-  } catch {
-    // Why it could not be written is what is told.
-  }
 }
 
 /** Throws, with the file's name, unless every file is there as it was written. */
