@@ -59,7 +59,9 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   const out = join(values.folder, `round-${round}`);
   if (!existsSync(out)) {
     const { trajectories, table } = await evaluate({
-      ...{ preset, settings, model: policy, split: "train", temperature: 0.8, turns: 35 },
+      ...{ preset, settings, model: policy, split: "train", temperature: 0.8 },
+      // Few turns at first: who has not won by then mostly wanders, and that costs the most.
+      turns: Math.min(35, 18 + 2 * round),
       ...{ tasks: Number(values.games), taskSeed: 1000 * seed + round },
     });
     console.log(`round ${round}, training games:\n${successReport(table)}`);
