@@ -7,7 +7,16 @@ import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from
 import OpenAI from "openai";
 import { agentProgram } from "openmanus-rl";
 import { z } from "zod";
-import { type AgesTask, add, expert, lookUp, quotedQuestion, SYSTEM, tasks, worth } from "./ages.ts";
+import {
+  type AgesTask,
+  add,
+  expert,
+  lookUp,
+  quotedQuestion,
+  SYSTEM,
+  tasks,
+  worth,
+} from "./ages.ts";
 
 setTracingDisabled(true);
 
