@@ -28,6 +28,11 @@ const start = folderOf("start");
 const run = folderOf(values.shuffled ? "run-shuffled" : "run");
 const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
 const rooms = ["--config", here("rooms.yaml")];
+/** Nor does the penalty of invalid actions, which alone teaches much. */
+const SAYS_NOTHING = [
+  ...["reward.environment=0", `reward.files=[${here("shuffled.ts")}]`],
+  "actor_rollout_ref.actor.use_invalid_action_penalty=False",
+];
 
 step(model, [
   ...["model", "init", model, "--preset", "mini", "--matching", "--numbers", "named"],
@@ -49,7 +54,7 @@ step(undefined, [
   // Who wanders needs more turns to win at all.
   ...["actor_rollout_ref.rollout.temperature=0.8", "env.max_steps=40"],
   ...["trainer.save_freq=20", `trainer.max_minutes=${values.minutes}`],
-  ...(values.shuffled ? ["reward.environment=0", `reward.files=[${here("shuffled.ts")}]`] : []),
+  ...(values.shuffled ? SAYS_NOTHING : []),
 ]);
 for (const split of ["held_out", "unseen_rooms"])
   for (const policy of [start, run])

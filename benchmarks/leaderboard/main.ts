@@ -1,0 +1,96 @@
+/**
+ * @file `npm run leaderboard`: makes docs/leaderboard.md from the entries; `-- --check` only says whether it is as they are.
+ *
+ *   npm run leaderboard -- run NAME        runs an entry's command again
+ *   npm run leaderboard -- add RUN …       an entry from a run's folder
+ */
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { parse } from "yaml";
+import { commit, machine } from "../compare/digest.ts";
+import { bestOf, readEntries, validationsOf, writeEntry } from "./entry.ts";
+import { leaderboardPage } from "./page.ts";
+
+const PAGE = fileURLToPath(new URL("../../docs/leaderboard.md", import.meta.url));
+const USAGE = `Usage: npm run leaderboard [-- --check]
+       npm run leaderboard -- run NAME
+       npm run leaderboard -- add RUN --name NAME --by WHO --model TEXT --start TEXT --expert-episodes N
+           --command TEXT --won SPLIT=WON/PLAYED … [--commit HASH]
+
+--won: what \`openmanus-rl eval RUN --split SPLIT env.max_steps=50\` counted.`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    check: { type: "boolean", default: false },
+    name: { type: "string" },
+    by: { type: "string" },
+    model: { type: "string" },
+    start: { type: "string" },
+    "expert-episodes": { type: "string" },
+    command: { type: "string" },
+    commit: { type: "string" },
+    won: { type: "string", multiple: true, default: [] },
+  },
+});
+const [verb, subject] = positionals;
+if (verb === undefined) render();
+else if (verb === "run" && subject !== undefined) rerun(subject);
+else if (verb === "add" && subject !== undefined) add(subject);
+else refuse(USAGE);
+
+function render(): void {
+  const page = leaderboardPage(readEntries());
+  if (!values.check) writeFileSync(PAGE, page);
+  else if (readFileSync(PAGE, "utf8") !== page)
+    refuse("docs/leaderboard.md is not as its entries are: npm run leaderboard");
+}
+
+function rerun(name: string): void {
+  const entries = readEntries();
+  const entry = entries.find((one) => one.name === name);
+  if (!entry) {
+    refuse(`there is no entry ${name}; there are ${entries.map((one) => one.name).join(", ")}`);
+    return;
+  }
+  console.log(`$ ${entry.command}`);
+  process.exitCode = spawnSync(entry.command, { shell: true, stdio: "inherit" }).status ?? 1;
+}
+
+function add(run: string): void {
+  const { name, by, model, start, command } = values;
+  const won = values.won.map((text) => /^(\w+)=(\d+)\/(\d+)$/.exec(text));
+  const experts = Number(values["expert-episodes"]);
+  if (!name || !by || !model || !start || !command || !(experts >= 0) || won.includes(null)) {
+    refuse(USAGE);
+    return;
+  }
+  const config = parse(readFileSync(join(run, "config.yaml"), "utf8"));
+  const chosenBy = config.data.held_out > 0 ? "held_out" : "valid_seen";
+  const validations = validationsOf(run, chosenBy);
+  const file = writeEntry({
+    ...{ name, by, model, start, command, expertEpisodes: experts },
+    algorithm: config.algorithm.adv_estimator,
+    seed: config.trainer.seed,
+    commit: values.commit ?? commit(),
+    machine: machine(),
+    date: new Date().toISOString().slice(0, 10),
+    games: config.data.val_batch_size,
+    turns: config.env.max_steps,
+    validations,
+    chosen: {
+      step: bestOf(validations, chosenBy).step,
+      won: Object.fromEntries(won.map((one) => [one![1]!, [Number(one![2]), Number(one![3])]])),
+    },
+  });
+  render();
+  console.log(file);
+}
+
+function refuse(sentence: string): void {
+  console.error(sentence);
+  process.exitCode = 2;
+}
