@@ -21,6 +21,14 @@ export function question({ name, years }: AgesTask): string {
   return `How old will ${name} be in ${years} years?`;
 }
 
+/**
+ * The same with the name in quotes, as it stands in a call: to a tokenizer " bob" is another token than "bob", and which
+ * is which would have to be learned first.
+ */
+export function quotedQuestion({ name, years }: AgesTask): string {
+  return `How old will "${name}" be in ${years} years?`;
+}
+
 /** What the functions do. */
 export function lookUp({ ages }: AgesTask, name: string): string {
   return ages[name] === undefined ? "nobody" : String(ages[name]);

@@ -70,13 +70,18 @@ export function worldFacts(definition: WorldDefinition, { tools }: World): World
   return { name, summary: briefing, tools };
 }
 
-/** A fixed choice of so many tasks of a split, the same in every run; null: all. */
-export function chosenTasks(tasks: TaskSet, count: number | null): Task[] {
+/** A fixed choice of so many tasks of a split, the same in every run; null: all. Another seed, another choice. */
+export function chosenTasks(tasks: TaskSet, count: number | null, seed?: number): Task[] {
   const all = Array.from({ length: tasks.length }, (_, i) => i);
   const chosen =
     count === null || count >= tasks.length
       ? all
-      : seededRandom("validation tasks", tasks.environment, tasks.split)
+      : seededRandom(
+          "validation tasks",
+          tasks.environment,
+          tasks.split,
+          ...(seed === undefined ? [] : [seed]),
+        )
           .shuffled(all)
           .slice(0, count)
           .sort((a, b) => a - b);

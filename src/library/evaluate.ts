@@ -38,6 +38,8 @@ export interface EvaluateOptions extends PlayChoices, ProgressChoices {
   readonly split?: string | undefined;
   /** So many tasks, always the same choice; null: all of the split. Default: null. */
   readonly tasks?: number | null;
+  /** Another choice of so many tasks: a policy that learns from what it plays plays others each time. */
+  readonly taskSeed?: number;
   /** Episodes per task. Default 1. */
   readonly episodes?: number;
   /** Of sampling; 0: the most likely token. Default: that of validation (0.4). */
@@ -113,7 +115,7 @@ export async function evaluateWith(
   const world = await openRunWorld(where);
   try {
     const set = await world.namedTasks(options.split ?? world.valSplit);
-    const tasks = chosenTasks(set, count);
+    const tasks = chosenTasks(set, count, options.taskSeed);
     const own = ownShare(tasks, ranks);
     const played = async (folder: string): Promise<readonly Trajectory[]> => {
       let done = 0;

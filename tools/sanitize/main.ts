@@ -46,7 +46,8 @@ const environment = {
   OPENMANUS_CACHE: join(ROOT, "build", "sanitize"),
   OPENMANUS_LIBTORCH: process.env.OPENMANUS_LIBTORCH ?? "system",
   LD_PRELOAD: `${library} ${undefinedBehaviour.stdout.trim()}`,
-  ASAN_OPTIONS: "detect_leaks=0:abort_on_error=1:detect_odr_violation=0:alloc_dealloc_mismatch=0",
+  ASAN_OPTIONS:
+    "detect_leaks=0:abort_on_error=1:detect_odr_violation=0:alloc_dealloc_mismatch=0:allocator_may_return_null=1",
   UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1",
 };
 

@@ -334,7 +334,7 @@ export class Session {
   ): Promise<Completion> {
     const { generator, script, templates } = this.#parts;
     if (!script) return generator.generate(request);
-    const reply = await script(ask);
+    const reply = await unlessAborted(request.signal!, script(ask));
     const { content = "", calls } =
       typeof reply === "string" ? { content: reply, calls: [] } : reply;
     const written = calls.map(({ name, arguments: given }) => ({
@@ -474,5 +474,20 @@ function rendered(
     return new Conversation(chat, messages);
   } catch (error) {
     throw new GatewayError("invalid_request", (error as Error).message, { field: "messages" });
+  }
+}
+
+/** What is given, or the signal's reason: somebody else's code may never answer. */
+async function unlessAborted<Value>(signal: AbortSignal, given: Promise<Value>): Promise<Value> {
+  let stop: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([given, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop!);
   }
 }

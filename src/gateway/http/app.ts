@@ -97,8 +97,13 @@ async function answered(
   try {
     return await handle();
   } catch (error) {
-    return refuse(path.startsWith("/v1/messages") ? anthropicError(error) : openaiError(error));
+    return refusalAt(path, error);
   }
+}
+
+/** In the form that clients of this path know. */
+export function refusalAt(path: string, error: unknown): Response {
+  return refuse(path.startsWith("/v1/messages") ? anthropicError(error) : openaiError(error));
 }
 
 function refuse({ status, body }: Refused): Response {

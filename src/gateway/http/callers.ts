@@ -30,6 +30,7 @@ export interface Caller {
   readonly opened: Session | undefined;
 }
 
+export const UNKNOWN_SESSION = "there is no such session, or it is over.";
 const NAME = /^[\w.@=+-]{1,128}$/;
 
 export function callerOf(
@@ -42,8 +43,7 @@ export function callerOf(
   const named = prefix === undefined ? undefined : gateway.opened(prefix);
   const opened = named ?? (key === undefined ? undefined : gateway.opened(key));
   if (opened) return { owner: "", name: undefined, opened };
-  if (rules.sessionsOnly)
-    throw new GatewayError("authentication", "there is no such session, or it is over.");
+  if (rules.sessionsOnly) throw new GatewayError("authentication", UNKNOWN_SESSION);
   const { owner, suffix } = ownerOf(rules.keys, key);
   const name = prefix ?? headers.get("x-session-id") ?? suffix;
   if (name !== undefined && !NAME.test(name))
@@ -59,7 +59,8 @@ export function sessionOf(gateway: Gateway, { owner, name, opened }: Caller): Se
   return opened ?? (name === undefined ? undefined : gateway.named(owner, name));
 }
 
-function keyIn(headers: Headers): string | undefined {
+/** The key that a client brings. */
+export function keyIn(headers: Headers): string | undefined {
   const bearer = /^Bearer\s+(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
   return bearer ?? headers.get("x-api-key") ?? undefined;
 }

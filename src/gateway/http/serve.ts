@@ -1,7 +1,7 @@
 /**
  * @file The gateway over HTTP, on the one kind of server that we have (src/network).
  */
-import { type OpenServer, openServer } from "../../network/index.ts";
+import { type OpenServer, openServer, type ServerOptions } from "../../network/index.ts";
 import type { Gateway } from "../gateway.ts";
 import { gatewayApp } from "./app.ts";
 
@@ -28,17 +28,24 @@ export function serveGateway(
   gateway: Gateway,
   options: GatewayServerOptions = {},
 ): Promise<OpenServer> {
-  const { keys = [], sessionsOnly = false, host, port, allowedHosts, say } = options;
-  const { largestBody = 8 * 2 ** 20, answerSeconds = 660 } = options;
+  const { keys = [], sessionsOnly = false, say } = options;
   const app = gatewayApp(gateway, { keys, sessionsOnly });
   return openServer({
+    ...gatewayServer(options),
     handler: (request) => app.fetch(request),
+    // Keys are checked here, because they may have a session's name behind them.
+    ...(keys.length === 0 && !sessionsOnly && { say }),
+  });
+}
+
+/** Where it listens, what a request may cost, and how it says no. */
+export function gatewayServer(options: GatewayServerOptions): Omit<ServerOptions, "handler"> {
+  const { host, port, allowedHosts, largestBody = 8 * 2 ** 20, answerSeconds = 660 } = options;
+  return {
     ...{ host, port, allowedHosts, largestBody, answerSeconds },
     largestBodies: Math.max(64 * 2 ** 20, 2 * largestBody),
     refusalBody: (_, sentence) => ({
       error: { message: sentence, type: "invalid_request_error", param: null, code: null },
     }),
-    // Keys are checked here, because they may have a session's name behind them.
-    ...(keys.length === 0 && !sessionsOnly && { say }),
-  });
+  };
 }

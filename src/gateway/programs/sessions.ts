@@ -1,15 +1,14 @@
 /**
- * @file Sessions of a policy for episodes that are programs: a server on this machine alone, opened with the first
- * program and closed with the player, at which only those may ask who were given a session.
+ * @file Sessions of a policy for episodes that are programs. They ask at this process's door (door.ts), at which only those may
+ * ask who were given a session.
  */
 import { type AgentProgram, seededRandom, type Task } from "../../environments/index.ts";
 import type { TextGenerator } from "../../generation/index.ts";
 import type { Chat } from "../../models/index.ts";
-import type { OpenServer } from "../../network/index.ts";
 import type { Policy, PolicySession, SessionRequest } from "../../rollout/index.ts";
 import type { ReplySampling } from "../conversation/session.ts";
 import { Gateway, type OpenSessionOptions } from "../gateway.ts";
-import { serveGateway } from "../http/serve.ts";
+import { type Door, openDoor } from "./door.ts";
 
 export interface ProgramSessions {
   /** A session whose replies are drawn so, whatever its program asks for. */
@@ -69,14 +68,14 @@ export function programSessions(options: ProgramSessionOptions): ProgramSessions
     maximumReplies: MOST_REPLIES,
     seed: 0,
   });
-  let server: Promise<OpenServer> | undefined;
+  let door: Promise<Door> | undefined;
   return {
     get forks() {
       return gateway.metrics.forks;
     },
     async open({ task, seed, limits }, sampling) {
-      server ??= serveGateway(gateway, { sessionsOnly: true });
-      const { url } = await server;
+      door ??= openDoor(gateway);
+      const { url } = await door;
       const { maximumTokens: replyTokens, ...drawn } = sampling;
       const session = gateway.open({
         ...{ task: task.id, seed, sampling: drawn },
@@ -103,7 +102,7 @@ export function programSessions(options: ProgramSessionOptions): ProgramSessions
     },
     async close() {
       gateway.close();
-      await (await server)?.close();
+      (await door)?.close();
     },
   };
 }

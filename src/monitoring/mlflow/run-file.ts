@@ -3,7 +3,7 @@
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { naming } from "../../folders/index.ts";
+import { diskSentence, naming, removeIfPossible } from "../../folders/index.ts";
 
 export interface StoredRun {
   /** The server, without credentials. */
@@ -31,6 +31,11 @@ export function readRunFile(file: string): StoredRun | undefined {
 /** Whole or not at all. */
 export function writeRunFile(file: string, stored: StoredRun): void {
   mkdirSync(dirname(file), { recursive: true });
-  naming(file, () => writeFileSync(`${file}.new`, `${JSON.stringify(stored, null, 2)}\n`));
-  renameSync(`${file}.new`, file);
+  try {
+    naming(file, () => writeFileSync(`${file}.new`, `${JSON.stringify(stored, null, 2)}\n`));
+    renameSync(`${file}.new`, file);
+  } catch (error) {
+    removeIfPossible(`${file}.new`);
+    throw diskSentence(error);
+  }
 }

@@ -48,6 +48,8 @@ export interface ServerOptions {
   readonly maximumRequests?: number;
   /** The body of an answer that says no, to be sent as JSON. Default: {"detail": sentence}. */
   readonly refusalBody?: (status: number, sentence: string) => unknown;
+  /** Default true: a process goes on while it listens. False: only what somebody waits for keeps the process. */
+  readonly keepsProcess?: boolean;
   /** Is told, in sentences, what the person who starts it should know. */
   readonly say?: ((sentence: string) => void) | undefined;
 }
@@ -97,6 +99,10 @@ export async function openServer(options: ServerOptions): Promise<OpenServer> {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
     answerMalformed(options, error, socket),
   );
+  if (options.keepsProcess === false) {
+    server.unref();
+    server.on("connection", (socket: Socket) => socket.unref());
+  }
   const endSockets = options.sockets && serveSockets(server, options.sockets, rules);
   const bound = await listening(server, host, port);
   try {

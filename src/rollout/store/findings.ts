@@ -2,9 +2,10 @@
  * @file What searches found beside their episodes, in a file of JSON lines: one line per search. Lines of a tree share
  * their beginnings, so turns are written once, each with the turn before it.
  */
-import { appendFileSync, existsSync } from "node:fs";
+import { appendFileSync, existsSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentContext } from "../../agents/index.ts";
+import { diskSentence, naming } from "../../folders/index.ts";
 import type { Findings } from "../search/findings.ts";
 import type { SampledReply, Turn } from "../trajectory.ts";
 import { readTextLines } from "./files.ts";
@@ -44,8 +45,19 @@ export function findingsFileIn(folder: string): string | undefined {
   return existsSync(file) ? file : undefined;
 }
 
+/** Whole or not at all: what a full disk took half of is taken back. */
 export function appendFindings(file: string, found: SearchFindings): void {
-  appendFileSync(file, `${JSON.stringify(stored(found))}\n`);
+  const size = existsSync(file) ? statSync(file).size : 0;
+  try {
+    naming(file, () => appendFileSync(file, `${JSON.stringify(stored(found))}\n`));
+  } catch (error) {
+    try {
+      truncateSync(file, size);
+    } catch {
+      // Why it could not be written is what is told.
+    }
+    throw diskSentence(error);
+  }
 }
 
 function stored({ preferences, values, ...about }: SearchFindings): StoredFindings {
