@@ -136,8 +136,6 @@ async function together(
     );
     const said = await Promise.race([why, sleep(LAST_WORDS, undefined)]);
     given.abort();
-    // Whatever ends now has ended because of this.
-    work.catch(() => {});
     throw failed(said ?? (error as Error).message);
   }
 }
