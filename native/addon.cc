@@ -3,6 +3,7 @@
 
 #include "autograd/autograd.h"
 #include "devices/copies.h"
+#include "distributed/nccl/door.h"
 #include "distributed/process_group.h"
 #include "door/door.h"
 #include "door/handles.h"
@@ -25,5 +26,6 @@ NAPI_MODULE_INIT() {
   registerRuntime(env, exports);
   registerDevices(env, exports);
   registerProcessGroups(env, exports);
+  registerNccl(env, exports);
   return exports;
 }

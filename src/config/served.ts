@@ -2,7 +2,7 @@
  * @file Who plays in a run, of what the configuration says: our own engine, or vLLM's servers.
  */
 import { findVllm, VLLM_VARIABLE } from "../generation/index.ts";
-import { findRendezvous } from "../torch/index.ts";
+import { findRendezvous, kindOf, ncclProblem } from "../torch/index.ts";
 import { probeTolerance, type ServedOptions } from "../training/index.ts";
 import { ConfigError } from "./override.ts";
 import type { Config } from "./schema.ts";
@@ -14,7 +14,7 @@ const ROLLOUT = "actor_rollout_ref.rollout";
 const SERVERS_ONLY = [
   ...["data_parallel_size", "gpu_memory_utilization", "enforce_eager", "dtype", "max_num_seqs"],
   ...["max_model_len", "engine_kwargs"],
-  ...["executable", "urls", "api_key", "weights_folder", "sync_tolerance", "lora"].map(
+  ...["executable", "urls", "api_key", "weights", "weights_folder", "sync_tolerance", "lora"].map(
     (n) => `vllm.${n}`,
   ),
   ...["start_seconds", "answer_seconds"].map((n) => `vllm.${n}`),
@@ -51,11 +51,12 @@ export function servedOptions(config: Config): ServedOptions | undefined {
       devices:
         device === "cpu"
           ? undefined
-          : (replica) =>
-              Array.from(
-                { length: perReplica },
-                (_, i) => (localRank * rollout.data_parallel_size + replica) * perReplica + i,
-              ).join(","),
+          : (replica) => {
+              const before = localRank * rollout.data_parallel_size + replica;
+              const first = trainersGpus(config) + before * perReplica;
+              return Array.from({ length: perReplica }, (_, i) => first + i).join(",");
+            },
+      weights: vllm.weights,
       words: wordsOf(rollout.engine_kwargs?.vllm ?? {}),
       startSeconds: vllm.start_seconds,
       answerSeconds: vllm.answer_seconds,
@@ -65,6 +66,45 @@ export function servedOptions(config: Config): ServedOptions | undefined {
     adapters: vllm.lora === "adapter",
     weightsFolder: vllm.weights_folder,
   };
+}
+
+/** How many GPUs servers leave to the trainer: NCCL refuses two ranks on one. */
+function trainersGpus({ trainer, actor_rollout_ref: { rollout } }: Config): number {
+  if (rollout.vllm.weights !== "nccl") return 0;
+  const last = Number(trainer.device.split(":")[1] ?? 0);
+  return Math.max(trainer.n_gpus_per_node, last + 1);
+}
+
+/** Why weights cannot be sent from GPU to GPU. */
+function transferProblems({ trainer, actor_rollout_ref: { rollout } }: Config): string[] {
+  if (rollout.vllm.weights !== "nccl") return [];
+  const name = `${ROLLOUT}.vllm.weights=nccl`;
+  const files = `leave it out (${ROLLOUT}.vllm.weights=files)`;
+  const problems: string[] = [];
+  if (kindOf(trainer.device) === "cpu")
+    problems.push(
+      `${name} sends weights from GPU to GPU, and trainer.device is ${trainer.device}: train on one (cuda), or ${files}.`,
+    );
+  else {
+    const problem = ncclProblem();
+    if (problem !== undefined) problems.push(`${name}: ${problem}; or ${files}.`);
+  }
+  if (findRendezvous().worldSize > 1 && trainer.n_gpus_per_node === 0)
+    problems.push(
+      `${name} gives servers the GPUs behind those of the training processes: say how many of these a machine has, ` +
+        "trainer.n_gpus_per_node.",
+    );
+  if (rollout.vllm.lora === "adapter")
+    problems.push(
+      `${name} sends whole weights, and ${ROLLOUT}.vllm.lora=adapter hands an adapter over as a file: set lora to merged, ` +
+        `or ${files}.`,
+    );
+  if (rollout.one_step_off)
+    problems.push(
+      `${name} sends the weights as they are, also to a server that is started again in the middle of a rollout; with ` +
+        `${ROLLOUT}.one_step_off=True they are newer than those that it plays with: use one of the two.`,
+    );
+  return problems;
 }
 
 function playsServed({ actor_rollout_ref: { rollout } }: Config, executable: string | undefined) {
@@ -95,7 +135,7 @@ export function servedProblems(config: Config): string[] {
   const { algorithm, actor_rollout_ref: policy } = config;
   const { rollout } = policy;
   const { rollout_is: weights, rollout_rs, bypass_mode } = algorithm.rollout_correction;
-  const problems: string[] = [];
+  const problems = transferProblems(config);
   for (const setting of ["constrain", "quantization"] as const)
     if (rollout[setting])
       problems.push(

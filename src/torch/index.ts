@@ -20,6 +20,13 @@ export { derivedGenerator, Generator } from "./generator.ts";
 export { dispose, keep, memory, type TensorTree, tidy } from "./lifetime.ts";
 export { best, measureGemm, measureOperator } from "./measure.ts";
 export type { OperatorDescription, RuntimeInfo, TypedArray } from "./native.ts";
+export {
+  joinNccl,
+  type NcclChannel,
+  type NcclOptions,
+  ncclProblem,
+  newNcclId,
+} from "./nccl.ts";
 export { type Argument, call, describeOperator, operatorNames, type Result } from "./operator.ts";
 export * from "./optimizers/index.ts";
 export { returnFreedMemory, runtimeInfo, setThreads, threads } from "./runtime.ts";

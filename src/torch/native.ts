@@ -13,7 +13,7 @@ import {
   SETUP_COMMAND,
   SetupError,
 } from "../setup/index.ts";
-import type { ProcessGroupAddon } from "./distributed/addon.ts";
+import type { NcclAddon, ProcessGroupAddon } from "./distributed/addon.ts";
 
 /** A tensor or generator on the native side: a number from a range that no computation uses. */
 export type Handle = number;
@@ -53,7 +53,7 @@ export type TypedArray =
   | Int8Array
   | Uint8Array;
 
-export interface NativeAddon extends ProcessGroupAddon {
+export interface NativeAddon extends ProcessGroupAddon, NcclAddon {
   // The door.
   findOperator(name: string, overload: string): number;
   describeOperator(operator: number): OperatorDescription;

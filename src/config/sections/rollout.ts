@@ -41,6 +41,10 @@ const vllm = section({
     secretReference().optional(),
     "Where their key is: env:NAME (a variable) or file:PATH (a file's first line).",
   ),
+  weights: setting(
+    z.enum(["files", "nccl"]).default("files"),
+    'How servers get new weights: files, which they read; or nccl, from the trainer\'s GPU to theirs. Servers then have GPUs of their own, behind those of the trainer; given ones must be started with --weight-transfer-config \'{"backend":"nccl"}\'.',
+  ),
   weights_folder: setting(
     z.string().optional(),
     "Where weights are handed over, a folder per update. Default: memory (/dev/shm) where there is room for two, else the run's folder.",

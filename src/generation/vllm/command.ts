@@ -4,6 +4,7 @@
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { MODEL_NAME, type VllmOptions } from "./options.ts";
+import { TRANSFER_WORDS } from "./transfer.ts";
 
 /** Where vLLM is, where no setting says it. */
 export const VLLM_VARIABLE = "OPENMANUS_VLLM";
@@ -88,6 +89,7 @@ function serveWords(port: number, options: VllmOptions): string[] {
     ...["--disable-log-stats", "--disable-uvicorn-access-log"],
     ...(options.eager ? ["--enforce-eager"] : []),
     ...(options.adapterRank === undefined ? [] : adapterWords(options.adapterRank)),
+    ...(options.weights === "nccl" ? TRANSFER_WORDS : []),
     ...options.words,
   ];
 }

@@ -18,10 +18,32 @@ export interface Endpoints {
   nameWeights(version: string): Promise<void>;
   /** Reads the weights of a model folder, forgets what was computed with others, and names them. */
   loadWeights(folder: string, version: string): Promise<void>;
+  /** Nothing is computed until `resume`; what still runs was given up. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Forgets what was computed with other weights than those that are there now, and names these. */
+  renew(version: string): Promise<void>;
+  /** How many processes compute in it, each with its part of the weights. */
+  worldSize(): Promise<number>;
+  /** One step of a transfer of weights (transfer.ts). Asked once: its second answer would be another. */
+  transferStep(step: TransferStep, body: unknown, options: StepOptions): Promise<void>;
   /** Reads an adapter, to be called by a name; forgets another. */
   loadAdapter(name: string, folder: string, instead: string | undefined): Promise<void>;
   /** [ids - 1] log p of every token but the first, by the model of that name as it is. */
   textLogprobs(ids: readonly number[], model?: string): Promise<number[]>;
+}
+
+export type TransferStep =
+  | "init_weight_transfer_engine"
+  | "start_weight_update"
+  | "update_weights"
+  | "finish_weight_update"
+  | "shutdown_weight_transfer_engine";
+
+export interface StepOptions {
+  /** Milliseconds. */
+  readonly time: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Milliseconds: for what should come at once; for what reads a whole model (fetch waits 300 s for a header). */
@@ -34,7 +56,7 @@ export function endpointsOf(url: string, apiKey: string | undefined): Endpoints 
 
   /**
    * While this process learns it hears nothing: connections that the server has closed meanwhile are found closed when
-   * they are used. Everything that is asked may be asked twice.
+   * they are used. Everything that is asked so may be asked twice.
    */
   async function ask(path: string, body?: unknown, time = SOON): Promise<unknown> {
     for (let attempt = 1; ; attempt++)
@@ -47,7 +69,12 @@ export function endpointsOf(url: string, apiKey: string | undefined): Endpoints 
       }
   }
 
-  async function askOnce(path: string, body: unknown, time: number): Promise<unknown> {
+  async function askOnce(
+    path: string,
+    body: unknown,
+    time: number,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
     const address = `${base}${path}`;
     try {
       return await exchange(
@@ -59,6 +86,7 @@ export function endpointsOf(url: string, apiKey: string | undefined): Endpoints 
             ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
           },
           limits: { time, size: LARGEST },
+          ...(signal && { signal }),
         },
         async (answer) => {
           const text = answer.ok ? await answer.text() : undefined;
@@ -78,8 +106,32 @@ export function endpointsOf(url: string, apiKey: string | undefined): Endpoints 
     }
   }
 
+  // Nobody waits for an answer now: what still runs was given up.
+  async function pause(): Promise<void> {
+    await ask("/pause?mode=abort&clear_cache=true", {}, RELOAD);
+  }
+
+  async function resume(): Promise<void> {
+    await ask("/resume", {});
+  }
+
+  async function renew(version: string): Promise<void> {
+    await forget(ask, base);
+    await ask("/update_weight_version", { new_version: version });
+  }
+
   return {
     url: base,
+    ...{ pause, resume, renew },
+    async worldSize() {
+      const { world_size: size } = requireObject(await ask("/get_world_size"), "it");
+      if (!Number.isInteger(size) || (size as number) < 1)
+        throw unexpected("world_size must be a number of processes", size);
+      return size as number;
+    },
+    async transferStep(step, body, { time, signal }) {
+      await askOnce(`/${step}`, body, time, signal);
+    },
     async isHealthy() {
       try {
         await ask("/health");
@@ -96,18 +148,16 @@ export function endpointsOf(url: string, apiKey: string | undefined): Endpoints 
       await ask("/update_weight_version", { new_version: version });
     },
     async loadWeights(folder, version) {
-      // Nobody waits for an answer now: what still runs was given up.
-      await ask("/pause?mode=abort&clear_cache=true", {}, RELOAD);
+      await pause();
       try {
         await ask(
           "/collective_rpc",
           { method: "reload_weights", kwargs: { weights_path: folder } },
           RELOAD,
         );
-        await forget(ask, base);
-        await ask("/update_weight_version", { new_version: version });
+        await renew(version);
       } finally {
-        await ask("/resume", {});
+        await resume();
       }
     },
     async loadAdapter(name, folder, instead) {

@@ -35,6 +35,8 @@ export interface VllmOptions {
   readonly devices?: ((replica: number) => string) | undefined;
   /** Adapters are handed over as such, of at most this rank; undefined: they are in the weights. */
   readonly adapterRank?: number | undefined;
+  /** How servers get new weights: they read files, or are sent them from GPU to GPU. */
+  readonly weights: "files" | "nccl";
   /** Further words for the command line. */
   readonly words: readonly string[];
   /** Seconds that a server has to start. */

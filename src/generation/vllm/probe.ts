@@ -2,6 +2,7 @@
  * @file Whether a server has the weights that it says: by what it says of a fixed text. A reload may be answered with
  * 200 and matching checksums, and still leave something of older weights in use (docs/engines.md).
  */
+import type { Tensor } from "../../torch/index.ts";
 import { ServerError } from "../server/errors.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { adapterName, MODEL_NAME } from "./options.ts";
@@ -14,9 +15,15 @@ export interface Probe {
   readonly tolerance: number;
 }
 
-/** Weights in a model folder, by a number. */
+/** Weights in a model folder, or in memory, by a number. */
 export interface ServedWeights {
-  readonly folder: string;
+  /** Where `tensors` are given: what servers are started with, and nothing else. Undefined: none are started. */
+  readonly folder: string | undefined;
+  /**
+   * The weights as they are now, on a GPU, by their names in checkpoints: new views, for whoever asks. They are sent by
+   * NCCL. Undefined: they are in the folder.
+   */
+  readonly tensors?: (() => ReadonlyMap<string, Tensor>) | undefined;
   /** The folder of an adapter, where only that changes: the weights in `folder` stay the same. */
   readonly adapter?: string | undefined;
   readonly version: number;

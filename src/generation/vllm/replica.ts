@@ -7,12 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Tokenizer } from "../../models/index.ts";
 import { type GuardedProgram, startGuarded } from "../../processes/index.ts";
 import { oneLine } from "../../network/index.ts";
+import { dispose } from "../../torch/index.ts";
 import { createServerGenerator, type ServerGenerator } from "../server/client.ts";
 import { ServerError } from "../server/errors.ts";
 import { serveCommand, serveVariables } from "./command.ts";
 import { type Endpoints, endpointsOf } from "./endpoints.ts";
 import { adapterName, MODEL_NAME, type VllmOptions } from "./options.ts";
 import { requireWeights, type ServedWeights, servedName } from "./probe.ts";
+import { inTurn, openTransfer, type Transfer } from "./transfer.ts";
 
 /** A server from one start to its end. */
 interface Incarnation {
@@ -22,6 +24,8 @@ interface Incarnation {
   readonly program: GuardedProgram | undefined;
   /** Whether it has the weights that adapters belong to. */
   hasBase: boolean;
+  /** Where weights are sent by NCCL, and some were. */
+  transfer: Transfer | undefined;
 }
 
 export interface ReplicaOptions {
@@ -83,35 +87,63 @@ export function createReplica(options: ReplicaOptions): Replica {
       // Beyond that, whether asking again helps is decided here, by whether the server lives.
       ...{ retries: 4, firstWait: 200 },
     });
-    return { endpoints, generator, program, hasBase: program !== undefined };
+    const hasBase = program !== undefined;
+    return { endpoints, generator, program, hasBase, transfer: undefined };
   }
 
   /** The server that runs gets weights, or an adapter for those that it has. */
   async function give(
     made: Incarnation,
-    { folder, adapter, version }: ServedWeights,
+    { folder, tensors, adapter, version }: ServedWeights,
   ): Promise<void> {
     const { endpoints, generator } = made;
-    if ((await endpoints.weightVersion()) === String(version)) return;
-    if (adapter === undefined) return endpoints.loadWeights(folder, String(version));
-    if (!made.hasBase) await endpoints.loadWeights(folder, "base");
+    const found = await endpoints.weightVersion();
+    if (found === String(version)) return;
+    if (tensors) return inTurn(() => send(made, tensors, String(version), found));
+    if (adapter === undefined) return endpoints.loadWeights(folder!, String(version));
+    if (!made.hasBase) await endpoints.loadWeights(folder!, "base");
     made.hasBase = true;
     const before = generator.model === MODEL_NAME ? undefined : generator.model;
     await endpoints.loadAdapter(adapterName(version), adapter, before);
     await endpoints.nameWeights(String(version));
   }
 
+  /** `found`: the name of the weights that it has. */
+  async function send(
+    made: Incarnation,
+    current: NonNullable<ServedWeights["tensors"]>,
+    version: string,
+    found: string | null,
+  ): Promise<void> {
+    const tensors = current();
+    try {
+      // Somebody has started it again: it knows nothing of the connection.
+      if (made.transfer?.version !== found) dropTransfer(made);
+      const [first] = tensors.values();
+      const { device } = first!;
+      const options = { device, dtype: vllm.dtype, time: vllm.answerSeconds * 1000 };
+      made.transfer ??= await openTransfer(made.endpoints, options);
+      await made.transfer.send(tensors, version);
+    } catch (error) {
+      dropTransfer(made);
+      throw error;
+    } finally {
+      dispose(tensors);
+    }
+  }
+
   async function started(now: ServedWeights, attempt = 1): Promise<Incarnation> {
     const port = await freePort();
     const program = startGuarded({
-      ...serveCommand(vllm.executable!, now.folder, port, vllm),
+      ...serveCommand(vllm.executable!, now.folder!, port, vllm),
       variables: serveVariables(vllm, number),
       removes: options.weightsFolder,
     });
     const made = incarnation(`http://127.0.0.1:${port}`, program);
     try {
       await healthy(made, name, vllm.startSeconds);
-      if (now.adapter === undefined) await made.endpoints.nameWeights(String(now.version));
+      if (now.adapter === undefined && !now.tensors)
+        await made.endpoints.nameWeights(String(now.version));
       else await give(made, now);
     } catch (error) {
       await program.stop();
@@ -132,6 +164,7 @@ export function createReplica(options: ReplicaOptions): Replica {
       await give(made, now);
     } else if (made && !(await isGone(made))) await give(made, now);
     else {
+      if (made) dropTransfer(made);
       await made?.program?.stop();
       made = await started(now);
     }
@@ -195,9 +228,23 @@ export function createReplica(options: ReplicaOptions): Replica {
       closed = true;
       await current?.generator.close();
       await recovering?.catch(() => {});
+      if (given !== undefined && current?.transfer) await released(current.endpoints);
+      if (current) dropTransfer(current);
       await current?.program?.stop();
     },
   };
+}
+
+function dropTransfer(made: Incarnation): void {
+  made.transfer?.close();
+  made.transfer = undefined;
+}
+
+/** Whoever comes next finds a server without a connection to us. */
+async function released(endpoints: Endpoints): Promise<void> {
+  await endpoints
+    .transferStep("shutdown_weight_transfer_engine", {}, { time: SILENT })
+    .catch(() => {});
 }
 
 /** Waits until it answers. */

@@ -72,3 +72,18 @@ export interface ProcessGroupAddon {
   groupBroadcastBytes(group: number, bytes: Handle | null, root: number): Handle;
   groupAllGatherBytes(group: number, bytes: Handle): Handle[];
 }
+
+/** Communicators of NCCL with others, each a number (native/distributed/nccl). */
+export interface NcclAddon {
+  /** Why there is none, or null. */
+  ncclProblem(): string | null;
+  /** 256 hexadecimal digits. */
+  ncclNewId(): string;
+  /** Begins to join. Milliseconds. */
+  ncclJoin(id: string, rank: number, world: number, device: string, timeout: number): number;
+  /** Begins it. */
+  ncclBroadcast(channel: number, tensors: readonly Handle[], root: number): void;
+  /** Whether what was begun last has ended; throws what went wrong. */
+  ncclIsDone(channel: number): boolean;
+  ncclAbort(channel: number): void;
+}

@@ -4,10 +4,16 @@
  */
 import type { Metrics } from "../../algorithms/index.ts";
 import { OptionError } from "../../assembly/index.ts";
-import { createVllmEngine, type VllmEngine, type VllmOptions } from "../../generation/index.ts";
+import {
+  createVllmEngine,
+  type ServedWeights,
+  type VllmEngine,
+  type VllmOptions,
+} from "../../generation/index.ts";
 import type { Chat, LoraModel, Model } from "../../models/index.ts";
+import { tidy } from "../../torch/index.ts";
 import { probeOf } from "./probe.ts";
-import { weightsPlace } from "./weights.ts";
+import { untied, weightsPlace } from "./weights.ts";
 
 /** How vLLM plays for a run. */
 export interface ServedOptions {
@@ -65,8 +71,12 @@ export function servedRollout(parts: ServedParts): ServedRollout {
   let metrics: Metrics = {};
   let base: string | undefined;
 
-  /** The base is written once. */
-  function written(version: number): { folder: string; adapter?: string } {
+  /** What is not changed is written once: an adapter's base, and what servers are started with before they are sent more. */
+  function written(version: number): Omit<ServedWeights, "version" | "probe"> {
+    if (vllm.weights === "nccl") {
+      if (vllm.urls.length === 0) base ??= place.write(model, "base");
+      return { folder: base, tensors: () => tidy(() => untied(model).tensors) };
+    }
     if (!adapted) return { folder: place.write(model, version) };
     base ??= place.write(adapted.base, "base");
     return { folder: base, adapter: place.writeAdapter(adapted, version) };

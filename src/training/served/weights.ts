@@ -12,7 +12,7 @@ import {
   saveLora,
   saveModelFolder,
 } from "../../models/index.ts";
-import { tidy } from "../../torch/index.ts";
+import { type Tensor, tidy } from "../../torch/index.ts";
 
 const MEMORY = "/dev/shm";
 const BYTES = { float32: 4, bfloat16: 2, float16: 2 } as const;
@@ -86,7 +86,7 @@ function roomInMemory(): number {
  * it is loaded, and a reload packs only what the files have. Tied, the embeddings would be new and the packed output
  * layer old, under the same name and checksum.
  */
-function untied(model: Model): Pick<Parameters<typeof saveModelFolder>[1], "config" | "tensors"> {
+export function untied(model: Model): Pick<Model, "config"> & { tensors: Map<string, Tensor> } {
   const { config } = model;
   const tensors = model.weights();
   if (!config.tiedEmbeddings) return { config, tensors };

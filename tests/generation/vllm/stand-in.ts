@@ -8,6 +8,7 @@
  *   skip-reload    answers that it has loaded weights, and has not
  *   keep-output    loads weights and keeps the output layer as it was (what vLLM does on a CPU with a tied one)
  *   die-in-answer  its process ends in the middle of an answer, once (it removes the file)
+ *   die-in-update  its process ends when it has taken half of the weights that NCCL brings, once
  *   slow           every answer takes ten seconds longer
  */
 import { appendFileSync, existsSync, rmSync } from "node:fs";
@@ -16,12 +17,14 @@ import { parseArgs } from "node:util";
 import { createEngine, type Engine } from "../../../src/generation/index.ts";
 import { loadChat, loadLora, loadModel, type Model } from "../../../src/models/index.ts";
 import { openServer } from "../../../src/network/index.ts";
-import { noGrad, setThreads, tidy } from "../../../src/torch/index.ts";
+import { type NcclChannel, noGrad, setThreads, tidy } from "../../../src/torch/index.ts";
 import { textLogprobs } from "../../../src/training/served/probe.ts";
+import { loadStandin } from "../../support/standin.ts";
+import { type InitInfo, joinAsWorker, received, type UpdateInfo } from "./receiver.ts";
 
 const { positionals, values } = parseArgs({
   args: process.argv.slice(2),
-  options: { port: { type: "string" } },
+  options: { port: { type: "string" }, "weight-transfer-config": { type: "string" } },
   allowPositionals: true,
   strict: false,
 });
@@ -60,6 +63,37 @@ async function reload(path: string): Promise<void> {
   before.dispose();
   engine = newEngine();
   log(`loaded ${path}`);
+}
+
+/** The worker that takes weights over NCCL; its end of the line. */
+let channel: NcclChannel | undefined;
+let updating = false;
+
+async function joinTransfer(info: InitInfo): Promise<void> {
+  if (values["weight-transfer-config"] !== '{"backend":"nccl"}')
+    throw new Error("stand-in: started without --weight-transfer-config");
+  await loadStandin();
+  channel = await joinAsWorker(info);
+  log("joined");
+}
+
+async function takeWeights(info: UpdateInfo): Promise<void> {
+  if (!channel || !paused || !updating)
+    throw new Error(`stand-in: joined: ${!!channel}, paused: ${paused}, updating: ${updating}`);
+  const own = model.weights();
+  const dies = has("die-in-update");
+  let count = 0;
+  for await (const [name, tensor] of received(channel, info)) {
+    if (!own.has(name)) throw new Error(`stand-in: no weight ${name}`);
+    noGrad(() => own.get(name)!.copy_(tensor));
+    tensor.dispose();
+    if (++count < info.names.length / 2 || !dies) continue;
+    rmSync(dies);
+    log("dies");
+    process.kill(process.pid, "SIGKILL");
+  }
+  if (count !== own.size) throw new Error(`stand-in: ${count} weights of ${own.size}`);
+  log(`took ${count}`);
 }
 
 /** The name of the adapter that it plays with, as vLLM's: requests must call it. */
@@ -171,6 +205,20 @@ async function answer(request: Request): Promise<Response> {
       await reload(kwargs.weights_path);
       return Response.json({ results: [null] });
     }
+    case "/get_world_size":
+      return Response.json({ world_size: 1 });
+    case "/init_weight_transfer_engine":
+      await joinTransfer((body as unknown as { init_info: InitInfo }).init_info);
+      return Response.json({ message: "Weight transfer initialized" });
+    case "/start_weight_update":
+      updating = true;
+      return Response.json({ message: "Weight update started" });
+    case "/update_weights":
+      await takeWeights((body as unknown as { update_info: UpdateInfo }).update_info);
+      return Response.json({ message: "Weights updated" });
+    case "/finish_weight_update":
+      updating = false;
+      return Response.json({ message: "Weight update finished" });
     case "/v1/load_lora_adapter": {
       const { lora_name: name, lora_path: path } = body as unknown as Record<string, string>;
       await loadAdapter(name!, path!);

@@ -53,6 +53,7 @@ export function vllmOptions(executable: string, own: Partial<VllmOptions> = {}):
     dtype: "float32",
     eager: true,
     threads: 1,
+    weights: "files",
     words: [],
     startSeconds: 120,
     answerSeconds: 120,
