@@ -64,7 +64,7 @@ const MOMENTS: readonly [what: string, rank: number, at: RegExp, sentence: RegEx
   ["the shards' model", 0, /actor-shards\/.*config\.json/, /\(rank 0: .*config\.json/],
   ["the state", 0, /\.new-.*\/state\.json/, /\(ENOSPC.*state\.json/],
   ["the list of files", 0, /\.new-.*\/manifest\.json/, /\(ENOSPC.*manifest\.json/],
-  ["gathered weights", 0, /actor\/.*model\.safetensors/, /\(ENOSPC.*model\.safetensors/],
+  ["gathered weights", 0, /\.new-.*model\.safetensors/, /\(ENOSPC.*model\.safetensors/],
 ];
 
 describe.skipIf(isMissing)("a full disk", { timeout: 600_000 }, () => {
