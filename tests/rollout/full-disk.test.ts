@@ -1,11 +1,11 @@
 /**
- * @file A full disk under what searches found, under TensorBoard's events, and under the file that says which MLflow run it is:
+ * @file A full disk under what searches found, under TensorBoard's events, a run's log, and under the file that says which MLflow run it is:
  * a sentence with the file's name, nothing half-written, and more goes in when there is room.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openTensorBoard } from "../../src/monitoring/index.ts";
+import { openRunLog, openTensorBoard, readRunLog } from "../../src/monitoring/index.ts";
 import { writeRunFile } from "../../src/monitoring/mlflow/run-file.ts";
 import { appendFindings, readFindings } from "../../src/rollout/index.ts";
 import { readEvents } from "../monitoring/event-reader.ts";
@@ -57,6 +57,22 @@ describe.skipIf(areDisksMissing())("a full disk", () => {
     again.log(1, metrics);
     again.close();
     expect(readEvents(readFileSync(again.file)).map(({ step }) => step)).toEqual([undefined, 1]);
+  });
+
+  it("under the log of a run that died while it wrote a line", () => {
+    const disk = smallDisk(1);
+    const file = join(disk.folder, "log.jsonl");
+    const torn = "x".repeat(4096);
+    writeFileSync(file, torn);
+    disk.fill();
+    // Where it stays open, the disk cannot be unmounted.
+    expect(() => openRunLog(file)).toThrow(SENTENCE);
+    expect(readFileSync(file, "utf8")).toBe(torn);
+    disk.free();
+    const log = openRunLog(file);
+    log.said("again");
+    log.close();
+    expect(readRunLog(file)).toMatchObject([{ kind: "said", text: "again" }]);
   });
 
   it("under mlflow.json", () => {
