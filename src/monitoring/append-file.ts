@@ -89,3 +89,13 @@ export function openAppendFile(file: string): AppendFile {
     },
   };
 }
+
+/** What is done before a file is handed to anybody: where that fails, nobody could close it. */
+export function closedOnError<Value>(target: AppendFile, begin: () => Value): Value {
+  try {
+    return begin();
+  } catch (error) {
+    target.close();
+    throw error;
+  }
+}

@@ -3,7 +3,7 @@
  * decided by it, and a resumed run goes on with the same file.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { openAppendFile } from "./append-file.ts";
+import { closedOnError, openAppendFile } from "./append-file.ts";
 import type { RunEnd } from "./log.ts";
 
 const NEWLINE = 10;
@@ -38,9 +38,11 @@ export interface RunLog {
 /** `onLost` is told, once, that the file takes nothing more: what it is for is said elsewhere, too, and the run goes on. */
 export function openRunLog(file: string, onLost: (sentence: string) => void = () => {}): RunLog {
   const target = openAppendFile(file);
-  const before = target.read();
-  // A line that was being written when the process died spoils only itself.
-  if (before.length > 0 && before.at(-1) !== NEWLINE) target.append(Buffer.from("\n"));
+  closedOnError(target, () => {
+    const before = target.read();
+    // A line that was being written when the process died spoils only itself.
+    if (before.length > 0 && before.at(-1) !== NEWLINE) target.append(Buffer.from("\n"));
+  });
   let isLost = false;
   const write = (entry: object) => {
     try {

@@ -3,7 +3,7 @@
  * are mounted, which needs root; where that is not possible the tests are skipped, and the last line of the run says so.
  */
 import { spawnSync } from "node:child_process";
-import fs, {
+import {
   appendFileSync,
   mkdirSync,
   mkdtempSync,
@@ -11,11 +11,11 @@ import fs, {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, onTestFinished } from "vitest";
+import { ballastOf, fillDisk } from "./writes.ts";
 
 export interface SmallDisk {
   readonly folder: string;
@@ -92,28 +92,12 @@ async function unmount(folder: string): Promise<void> {
 export function smallDisk(megabytes: number): SmallDisk {
   const { folder } = place();
   required(command("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder));
-  const ballast = join(folder, ".ballast");
+  const ballast = ballastOf(folder);
   return {
     folder,
-    fill() {
-      const descriptor = fs.openSync(ballast, "a");
-      try {
-        for (let size = 2 ** 16; size >= 1; size /= 16)
-          for (;;) if (!isWritten(descriptor, size)) break;
-      } finally {
-        fs.closeSync(descriptor);
-      }
-    },
+    fill: () => fillDisk(ballast),
     free: () => rmSync(ballast, { force: true }),
   };
-}
-
-function isWritten(descriptor: number, size: number): boolean {
-  try {
-    return ORIGINAL.writeSync(descriptor, Buffer.alloc(size)) > 0;
-  } catch {
-    return false;
-  }
 }
 
 export function fragileDisk(megabytes: number): FragileDisk {
@@ -134,64 +118,6 @@ export function fragileDisk(megabytes: number): FragileDisk {
       // 1: something was put right.
       spawnSync("fsck.ext4", ["-p", image]);
       mount();
-    },
-  };
-}
-
-const NAMES = ["openSync", "writeSync", "writeFileSync", "mkdirSync"] as const;
-const ORIGINAL = {
-  openSync: fs.openSync,
-  writeSync: fs.writeSync,
-  writeFileSync: fs.writeFileSync,
-  mkdirSync: fs.mkdirSync,
-};
-
-export interface WriteMoment {
-  /** How often it came. */
-  readonly count: () => number;
-  end(): void;
-}
-
-/**
- * Calls `before` when this process is about to write to a file (or to make a folder) whose path fits, the first time, and
- * `after` when that is done or has failed. The write itself is the real one.
- */
-export function atWrite(pattern: RegExp, before: () => void, after: () => void): WriteMoment {
-  const paths = new Map<number, string>();
-  let count = 0;
-  const around = <Result>(path: unknown, write: () => Result): Result => {
-    if (count > 0 || typeof path !== "string" || !pattern.test(path)) return write();
-    count++;
-    before();
-    try {
-      return write();
-    } finally {
-      after();
-    }
-  };
-  const patched = {
-    // Opening alone writes nothing.
-    openSync: (...given: Parameters<typeof fs.openSync>) => {
-      const descriptor = ORIGINAL.openSync(...given);
-      paths.set(descriptor, String(given[0]));
-      return descriptor;
-    },
-    writeSync: (descriptor: number, ...rest: unknown[]) =>
-      around(paths.get(descriptor), () =>
-        (ORIGINAL.writeSync as (...all: unknown[]) => number)(descriptor, ...rest),
-      ),
-    writeFileSync: (...given: Parameters<typeof fs.writeFileSync>) =>
-      around(given[0], () => ORIGINAL.writeFileSync(...given)),
-    mkdirSync: (...given: Parameters<typeof fs.mkdirSync>) =>
-      around(given[0], () => ORIGINAL.mkdirSync(...given)),
-  };
-  Object.assign(fs, patched);
-  syncBuiltinESMExports();
-  return {
-    count: () => count,
-    end() {
-      for (const name of NAMES) Object.assign(fs, { [name]: ORIGINAL[name] });
-      syncBuiltinESMExports();
     },
   };
 }

@@ -10,13 +10,8 @@ import { serve, sft, type TrainOptions, train } from "../../src/library/index.ts
 import { readTrajectories } from "../../src/rollout/index.ts";
 import { QUICK, warmModel } from "../library/support.ts";
 import { temporaryFolder } from "../rollout/support.ts";
-import {
-  areDisksMissing,
-  atWrite,
-  fragileDisk,
-  type SmallDisk,
-  smallDisk,
-} from "../support/disk.ts";
+import { areDisksMissing, fragileDisk, type SmallDisk, smallDisk } from "../support/disk.ts";
+import { atWrite } from "../support/writes.ts";
 import { resultsOf } from "./support/processes.ts";
 
 const isMissing = areDisksMissing();

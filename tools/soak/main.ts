@@ -6,10 +6,13 @@
  *   --minutes N     default 30
  *   --folder DIR    where runs, samples (samples.json) and curves (*.svg) are kept. Default build/soak
  *   --seed S        default 1
+ *   --snapshots N   a heap snapshot (round-N.heapsnapshot) after every N rounds, for compare.ts. It takes memory itself, so
+ *                   look at RSS in a soak without. Default: none
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { writeHeapSnapshot } from "node:v8";
 import { serveDashboard } from "../../src/dashboard/index.ts";
 import { train } from "../../src/library/index.ts";
 import { curveSvg } from "../../src/monitoring/index.ts";
@@ -24,10 +27,12 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "30" },
     folder: { type: "string", default: join("build", "soak") },
     seed: { type: "string", default: "1" },
+    snapshots: { type: "string", default: "0" },
   },
 });
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
+const snapshots = Number(values.snapshots);
 const { folder } = values;
 const REMOVE = { recursive: true, force: true };
 rmSync(folder, REMOVE);
@@ -90,6 +95,8 @@ for (let round = 1; passed() < minutes; round++) {
   const last = samples.at(-1)!;
   const shown = MEASURES.map((name) => `${name} ${last[name].toFixed(0)}`).join(", ");
   console.log(`${last.minutes.toFixed(1)} min, round ${round}: ${shown}`);
+  const isWanted = snapshots > 0 && round % snapshots === 0;
+  if (isWanted) writeHeapSnapshot(join(folder, `round-${round}.heapsnapshot`));
 }
 watching.abort();
 await watched;

@@ -20,6 +20,8 @@ const FRESH = 500;
 const SETTLED = 2000;
 /** Milliseconds for looking for a text. */
 const SEARCH = 1500;
+/** Texts that need not be looked through. */
+const FEW_TEXTS = 256;
 
 export interface EpisodeTable {
   /**
@@ -62,6 +64,16 @@ export function openEpisodeTable(folder: string): EpisodeTable {
     return texts.get(text)!;
   };
 
+  /** When to look for texts that no row has any more: a run that is begun again in its folder leaves all of its own. */
+  let mostTexts = FEW_TEXTS;
+  function forget(): void {
+    texts.clear();
+    for (const { status, type, task, group, dropped } of all)
+      for (const text of [status, type, task, group, dropped])
+        if (text !== undefined) texts.set(text, text);
+    mostTexts = Math.max(FEW_TEXTS, 2 * texts.size);
+  }
+
   /** For whoever asks: up to date, but for the last moment. */
   function current(): StoredRow[] {
     if (looked === undefined || performance.now() - looked > FRESH) look();
@@ -101,6 +113,7 @@ export function openEpisodeTable(folder: string): EpisodeTable {
       byId = undefined;
       types = typesOf(all);
     }
+    if (texts.size > mostTexts) forget();
     looked = performance.now();
     return changed;
   }

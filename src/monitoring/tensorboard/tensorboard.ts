@@ -3,7 +3,7 @@
  * back to its checkpoint, so that TensorBoard never shows a step twice.
  */
 import { join } from "node:path";
-import { openAppendFile } from "../append-file.ts";
+import { type AppendFile, closedOnError, openAppendFile } from "../append-file.ts";
 import { checkStep, type MetricsFile } from "../log.ts";
 import { scalarsEvent, stepOfEvent, versionEvent } from "./event.ts";
 import { frameRecord, unframeRecords } from "./records.ts";
@@ -20,12 +20,7 @@ export function openTensorBoard(folder: string, options: TensorBoardOptions = {}
   const { now = Date.now } = options;
   const target = openAppendFile(join(folder, FILE));
   const { file } = target;
-  const bytes = target.read();
-  checkBeginning(file, bytes);
-  let { size, lastStep } = endAfter(bytes, Number.POSITIVE_INFINITY);
-  const repaired = bytes.length - size;
-  if (repaired > 0) target.truncate(size);
-  if (size === 0) target.append(frameRecord(versionEvent(now() / 1000)));
+  let { size, lastStep, repaired } = closedOnError(target, () => beginning(target, now));
   return {
     file,
     repaired,
@@ -43,6 +38,17 @@ export function openTensorBoard(folder: string, options: TensorBoardOptions = {}
     },
     close: () => target.close(),
   };
+}
+
+/** Cuts off what is half-written, and begins a file that is empty. */
+function beginning(target: AppendFile, now: () => number) {
+  const bytes = target.read();
+  checkBeginning(target.file, bytes);
+  const end = endAfter(bytes, Number.POSITIVE_INFINITY);
+  const repaired = bytes.length - end.size;
+  if (repaired > 0) target.truncate(end.size);
+  if (end.size === 0) target.append(frameRecord(versionEvent(now() / 1000)));
+  return { ...end, repaired };
 }
 
 /** A file whose first record was being written is empty; any other one that has none is not ours. */

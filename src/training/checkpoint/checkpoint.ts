@@ -19,6 +19,7 @@ import { join } from "node:path";
 import type { KlController } from "../../algorithms/index.ts";
 import type { AlarmName, AlarmState } from "../../evaluation/index.ts";
 import { type Fingerprints, isSharded, saveLora } from "../../models/index.ts";
+import { ProcessGroupError } from "../../torch/index.ts";
 import type { TaskRecords } from "../curriculum/records.ts";
 import type { Guards } from "../loop/guards.ts";
 import type { Health } from "../loop/health.ts";
@@ -28,6 +29,7 @@ import type { TrainedModel } from "../workers/optimize.ts";
 import type { ResumeFolders, Workers } from "../workers/workers.ts";
 import {
   CheckpointError,
+  notWritten,
   readJson,
   removeHalfWritten,
   verifyWhole,
@@ -104,7 +106,7 @@ export function saveCheckpoint(
   const asShards = (trained: TrainedModel) => inShards && isSharded(trained.model);
   if (!isFirst) {
     for (const trained of [actor, critic])
-      if (trained && asShards(trained)) saveOwnShards(trained, "");
+      if (trained && asShards(trained)) takePart(target, trained);
       else if (trained) withStateFiles(trained, false, () => {});
     return target;
   }
@@ -139,6 +141,15 @@ export function saveCheckpoint(
     writeNamed(join(folder, "state.json"), `${JSON.stringify(stored, null, 1)}\n`);
   });
   return target;
+}
+
+/** A rank whose disk is full, or that hears of another's, says what rank 0 says. */
+function takePart(target: string, trained: TrainedModel): void {
+  try {
+    saveOwnShards(trained, "");
+  } catch (error) {
+    throw error instanceof ProcessGroupError ? error : notWritten(target, error);
+  }
 }
 
 function saveOptimizer(trained: TrainedModel, files: StateFiles, file: string): StoredOptimizer {

@@ -55,12 +55,17 @@ export function writeWhole(target: string, write: (folder: string) => void): voi
     removeIfPossible(folder);
     // A rank whose part is written here is lost: nothing is wrong with the folder.
     if (error instanceof ProcessGroupError) throw error;
-    throw new CheckpointError(
-      `${target}: cannot be written (${(error as Error).message}). What was saved before is whole: ` +
-        "when there is room, the same command goes on from there.",
-      { cause: error },
-    );
+    throw notWritten(target, error);
   }
+}
+
+/** The sentence of all ranks that write a checkpoint together. */
+export function notWritten(target: string, error: unknown): CheckpointError {
+  return new CheckpointError(
+    `${target}: cannot be written (${(error as Error).message}). What was saved before is whole: ` +
+      "when there is room, the same command goes on from there.",
+    { cause: error },
+  );
 }
 
 /** A file of a folder that is being written: made durable with all of it. Where the disk refuses it, with its name. */
