@@ -28,8 +28,12 @@ const start = folderOf("start");
 const run = folderOf(values.shuffled ? "run-shuffled" : "run");
 const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
 const rooms = ["--config", here("rooms.yaml")];
-/** Nor does the penalty of invalid actions, which alone teaches much. */
+/**
+ * Nor must anything else say who won: invalid actions are not penalised, and nothing is discounted, because only who wins
+ * ends early.
+ */
 const SAYS_NOTHING = [
+  "algorithm.gamma=1",
   ...["reward.environment=0", `reward.files=[${here("shuffled.ts")}]`],
   "actor_rollout_ref.actor.use_invalid_action_penalty=False",
 ];
