@@ -149,7 +149,11 @@ export interface ReplayChoices {
 }
 
 /** Which tasks, or how long: each way has settings of its own. */
-export type CurriculumChoices = SuccessCurriculum | DifficultyCurriculum | HorizonCurriculum;
+export type CurriculumChoices =
+  | SuccessCurriculum
+  | KindCurriculum
+  | DifficultyCurriculum
+  | HorizonCurriculum;
 
 /** Those are drawn most that are solved about half of the time. */
 export interface SuccessCurriculum {
@@ -159,6 +163,15 @@ export interface SuccessCurriculum {
   /** The weight of a task that was never played. Default 1. */
   readonly unseen?: number;
   /** What is left of a task's earlier groups in its rate when another was played. Default 0.5. */
+  readonly memory?: number;
+}
+
+/** Kinds of task (a task's `type`) that are solved about half of the time come most: where no task comes twice. */
+export interface KindCurriculum {
+  readonly by: "kind";
+  /** The least weight of a kind, where one that is solved half of the time has 1. Default 0.1. */
+  readonly floor?: number;
+  /** What is left of a kind's earlier iterations in its rate when it was played again. Default 0.5. */
   readonly memory?: number;
 }
 

@@ -173,7 +173,7 @@ export function checkCombinations(config: Config, given: Tree, own: OwnNames = {
     if (env.use_summary) problems.push("env.use_summary=True needs env.context=steps.");
   }
   const { by } = config.data.curriculum;
-  if ((by === "success_rate" || by === "difficulty") && !config.data.shuffle)
+  if (by !== "none" && by !== "horizon" && !config.data.shuffle)
     problems.push(`data.curriculum.by=${by} draws tasks at random; leave data.shuffle=False out.`);
   const files = [...reward.files, config.custom_reward_function.path ?? []].flat();
   if (files.length === 0 && !own.rewards?.length && hasNoReward(config))

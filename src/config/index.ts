@@ -11,6 +11,7 @@ export type {
   CurriculumChoices,
   DifficultyCurriculum,
   HorizonCurriculum,
+  KindCurriculum,
   OptimizerChoices,
   PlayChoices,
   ReplayChoices,

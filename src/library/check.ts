@@ -9,6 +9,7 @@ import type {
   CurriculumChoices,
   DifficultyCurriculum,
   HorizonCurriculum,
+  KindCurriculum,
   OptimizerChoices,
   ReplayChoices,
   SuccessCurriculum,
@@ -49,11 +50,12 @@ const REPLAY: Names<ReplayChoices> = {
   ...{ maximumAge: true, priority: true, halfLife: true, correction: true, threshold: true },
 };
 const SUCCESS: Names<SuccessCurriculum> = { by: true, floor: true, unseen: true, memory: true };
+const KIND: Names<KindCurriculum> = { by: true, floor: true, memory: true };
 const DIFFICULTY: Names<DifficultyCurriculum> = { by: true, easiest: true, iterations: true };
 const HORIZON: Names<HorizonCurriculum> = { by: true, stages: true };
 /** Each way has options of its own: those of another one would do nothing. */
 const CURRICULA: Record<CurriculumChoices["by"], Names<object>> = {
-  ...{ success_rate: SUCCESS, difficulty: DIFFICULTY, horizon: HORIZON },
+  ...{ success_rate: SUCCESS, kind: KIND, difficulty: DIFFICULTY, horizon: HORIZON },
 };
 const NEW_MODEL: Names<NewModel> = {
   ...{ preset: true, family: true, vocabulary: true, tasks: true, numbers: true },

@@ -49,6 +49,7 @@ export type {
   DeepPartial,
   DifficultyCurriculum,
   HorizonCurriculum,
+  KindCurriculum,
   OptimizerChoices,
   PlayChoices,
   ReplayChoices,

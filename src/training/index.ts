@@ -47,6 +47,7 @@ export {
   type GroupFilter,
   type GuardOptions,
   type HorizonCurriculum,
+  type KindCurriculum,
   type KlInRewardOptions,
   type LoraSettings,
   type LossWeighing,

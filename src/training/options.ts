@@ -87,6 +87,7 @@ export interface RolloutOptions {
 /** Which tasks are drawn, or how long they are played, as training goes on. */
 export type CurriculumOptions = { readonly memory: number } & (
   | ({ readonly by: "success_rate" } & SuccessRateCurriculum)
+  | ({ readonly by: "kind" } & KindCurriculum)
   | ({ readonly by: "difficulty" } & DifficultyCurriculum)
   | ({ readonly by: "horizon" } & HorizonCurriculum)
 );
@@ -96,6 +97,11 @@ export interface SuccessRateCurriculum {
   readonly floor: number;
   /** The weight of a task that was never played. */
   readonly unseen: number;
+}
+
+export interface KindCurriculum {
+  /** The least weight of a kind of task; one that is solved half of the time has 1. */
+  readonly floor: number;
 }
 
 export interface DifficultyCurriculum {

@@ -10,6 +10,7 @@ import type { CurriculumOptions, RolloutOptions } from "../options.ts";
 import { weightedOrder } from "../weighted-order.ts";
 import { difficultiesOf, fromEasyToHard, openShare } from "./difficulty.ts";
 import { checkStages, turnsAt } from "./horizon.ts";
+import { type Kinds, openKinds } from "./kinds.ts";
 import { openRecords, type GroupOutcome, type Records, type TaskRecords } from "./records.ts";
 import { drawingWeights } from "./success-rate.ts";
 
@@ -48,13 +49,15 @@ export async function openCurriculum(
   if (!how) return withoutCurriculum(plain, turns);
   if (how.by === "horizon") checkStages(how, turns);
   const records = openRecords(how.memory, state.curriculum);
-  const drawing = await drawingOf(how, { world, tasks, plain, records, seed: rollout.shuffleSeed });
+  const kinds = how.by === "kind" ? openKinds(tasks, how, state.curriculum?.kinds) : undefined;
+  const seed = rollout.shuffleSeed;
+  const drawing = await drawingOf(how, { world, tasks, plain, records, kinds, seed });
   return {
     get drawn() {
       return plain.drawn;
     },
     get records() {
-      return records.stored();
+      return { ...records.stored(), ...(kinds && { kinds: kinds.stored() }) };
     },
     begin(iteration) {
       const { order, metrics } = drawing(iteration);
@@ -65,6 +68,7 @@ export async function openCurriculum(
         played(groups) {
           const known = knownRates(groups, records);
           for (const group of groups) records.add(group);
+          kinds?.add(groups);
           return {
             ...metrics?.(groups),
             ...known,
@@ -101,12 +105,14 @@ async function drawingOf(
     tasks,
     plain,
     records,
+    kinds,
     seed,
   }: {
     world: RunWorld["world"];
     tasks: TaskSet;
     plain: TaskOrder;
     records: Records;
+    kinds: Kinds | undefined;
     seed: number;
   },
 ): Promise<Drawing> {
@@ -117,6 +123,10 @@ async function drawingOf(
         order: ordered(plain, tasks, weightedOrder(weights, "success rate", seed, iteration)),
       };
     };
+  if (kinds)
+    return (iteration) => ({
+      order: ordered(plain, tasks, weightedOrder(kinds.weights(), "kind", seed, iteration)),
+    });
   if (how.by === "difficulty") {
     const difficulties = await difficultiesOf(world, tasks);
     const sorted = fromEasyToHard(difficulties, tasks, seed);

@@ -11,6 +11,8 @@ export interface TaskRecords {
   readonly episodes: readonly number[];
   /** Those of them that were won. */
   readonly won: readonly number[];
+  /** The same of kinds of task, where a curriculum goes by them: numbers of kinds in place of tasks. */
+  readonly kinds?: TaskRecords;
 }
 
 /** What came of one group. */

@@ -122,6 +122,55 @@ describe("by success rate", () => {
   });
 });
 
+describe("by kind", () => {
+  const how = { by: "kind", floor: 0.1, memory: 0.5 } as const;
+  /** Of ten tasks one is rare, three are common and six are easy. */
+  const KINDS = ["rare", ...Array(3).fill("common"), ...Array(6).fill("easy")];
+  const tasks = () => listed(200, (i) => ({ type: KINDS[i % 10] }));
+  const RATES: Record<string, number> = { rare: 2, common: 1, easy: 4 };
+  const won = (index: number) => RATES[KINDS[index % 10]!]!;
+
+  it("plays those most that are solved half of the time, and in a kind all alike", async () => {
+    const { drawn } = await iterations(await opened(tasks(), how), [1, 1200], won);
+    const late = drawn.slice(20).flat();
+    const share = (kind: string) =>
+      late.filter((index) => KINDS[index % 10] === kind).length / late.length;
+    // 4 p (1 - p): 1, 0.75 and the floor; times how many there are.
+    const sum = 1 * 1 + 3 * 0.75 + 6 * 0.1;
+    expect(share("rare")).toBeCloseTo(1 / sum, 1);
+    expect(share("common")).toBeCloseTo((3 * 0.75) / sum, 1);
+    expect(share("easy")).toBeCloseTo(0.6 / sum, 1);
+    expect(new Set(late).size).toBe(200);
+  });
+
+  it("an iteration is one entry of a kind's record, and a checkpoint has it", async () => {
+    const begun = await opened(tasks(), how);
+    const plan = begun.begin(1);
+    plan.played([
+      { index: 0, episodes: 4, won: 4 },
+      { index: 10, episodes: 4, won: 0 },
+      { index: 4, episodes: 4, won: 1 },
+    ]);
+    begun.begin(2).played([{ index: 20, episodes: 4, won: 4 }]);
+    expect(begun.records?.kinds).toEqual({ tasks: [0, 2], episodes: [8, 4], won: [6, 1] });
+    const half = await iterations(begun, [3, 9], won);
+    const state = { drawnTasks: begun.drawn, curriculum: begun.records };
+    const resumed = await opened(tasks(), how, JSON.parse(JSON.stringify(state)));
+    const [rest, same] = [
+      await iterations(begun, [10, 20], won),
+      await iterations(resumed, [10, 20], won),
+    ];
+    expect(half.drawn).toHaveLength(7);
+    expect(same).toEqual(rest);
+  });
+
+  it("is refused where there is one kind, or none is known", async () => {
+    await expect(opened(listed(3), how)).rejects.toThrow(
+      /by=kind: all 3 tasks of the split "train" are of one kind \(the world names none\)/,
+    );
+  });
+});
+
 describe("by difficulty", () => {
   const how = { by: "difficulty", easiest: 0.25, iterations: 10, memory: 0.5 } as const;
 

@@ -2,6 +2,7 @@
  * @file Curricula through runs: what they play. That a killed run is the undisturbed one, and that ranks draw the same, is
  * tested with replay.
  */
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { ConfigError, resolveConfig } from "../../../src/config/index.ts";
@@ -28,6 +29,20 @@ it("a horizon that grows is that of training, not of validation", async () => {
   expect(metrics.map((one) => one["curriculum/turns"])).toEqual([1, 1, 3]);
   const validated = [...readTrajectories(join(run, "validation"))];
   expect(Math.max(...validated.map(({ turns }) => turns.length))).toBe(4);
+});
+
+it("kinds of task are counted from the first iteration on", async () => {
+  const { run } = await tinyRun(parent, warm, [
+    ...["data.curriculum.by=kind", "env.env_name=household", "env.max_steps=1"],
+  ]);
+  const [folder] = readdirSync(join(run, "checkpoints"));
+  const state = readFileSync(join(run, "checkpoints", folder!, "state.json"), "utf8");
+  const { tasks, kinds } = JSON.parse(state).curriculum;
+  expect(tasks.length).toBe(6);
+  // Two iterations of three groups of three, of which an earlier iteration of the same kind counts half.
+  const counted = kinds.episodes.reduce((sum: number, episodes: number) => sum + episodes, 0);
+  expect(counted).toBeGreaterThanOrEqual(9 + 9 / 2);
+  expect(counted).toBeLessThanOrEqual(18);
 });
 
 it("settings that make no sense are refused", async () => {
