@@ -21,13 +21,14 @@ export const ALGORITHMS: readonly Algorithm[] = [
   { name: "GRPO", settings: ["algorithm.adv_estimator=grpo"] },
   { name: "GiGPO", settings: gigpo("mean_norm") },
   { name: "GiGPO with std", settings: gigpo("mean_std_norm") },
+  { name: "GiGPO, state anchors", settings: gigpo("mean_norm", "state") },
 ];
 
 /** As in its paper: the same observation is the same state. */
-function gigpo(mode: string): string[] {
+function gigpo(mode: string, anchors = "observation"): string[] {
   return [
     "algorithm.adv_estimator=gigpo",
     `algorithm.gigpo.mode=${mode}`,
-    "algorithm.gigpo.anchors=observation",
+    `algorithm.gigpo.anchors=${anchors}`,
   ];
 }

@@ -22,6 +22,17 @@ export interface Comparison {
   readonly warmUp: readonly (readonly string[])[];
   /** Settings of `train` that all algorithms share. */
   readonly training: readonly string[];
+  /** What every algorithm is tuned by, alike, before its runs. Without it all have the rate of `training`. */
+  readonly tuning?: Tuning;
+  /** What is asked, written down before anything runs: of two algorithms, whether the first is better. */
+  readonly questions?: readonly (readonly [first: string, second: string])[];
+}
+
+/** Each algorithm has the rate whose run, with a seed and tasks of its own, ended best. */
+export interface Tuning {
+  readonly rates: readonly string[];
+  /** Settings in place of those of the real runs: how long, by which tasks. */
+  readonly training: readonly string[];
 }
 
 export interface Folders {
@@ -30,13 +41,16 @@ export interface Folders {
   /** After so many stages of the warm start. */
   warm(stages: number): string;
   run(algorithm: string, seed: number): string;
+  tuning(algorithm: string, rate: string): string;
 }
 
 export function foldersOf(root: string): Folders {
+  const slug = (algorithm: string) => algorithm.toLowerCase().replaceAll(/\W+/g, "-");
   return {
     root,
     model: join(root, "model"),
     warm: (stages) => join(root, stages === 1 ? "warm" : `warm-${stages}`),
-    run: (algorithm, seed) => join(root, `${algorithm.toLowerCase().replaceAll(" ", "-")}-${seed}`),
+    run: (algorithm, seed) => join(root, `${slug(algorithm)}-${seed}`),
+    tuning: (algorithm, rate) => join(root, "tuning", `${slug(algorithm)}-${rate}`),
   };
 }

@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { readMetrics } from "../../src/monitoring/index.ts";
+import { readTrajectories } from "../../src/rollout/index.ts";
 import type { Comparison } from "./comparison.ts";
 
 /** The first line of a file of results: what was run, where. */
@@ -21,7 +22,10 @@ export interface About {
   readonly commit: string;
   readonly machine: string;
   /** How a comparison's runs were made; a single run's command says it. */
-  readonly made?: Pick<Comparison, "agent" | "model" | "warmUp" | "training">;
+  readonly made?: Pick<Comparison, "agent" | "model" | "warmUp" | "training" | "tuning">;
+  readonly questions?: Comparison["questions"];
+  /** Success of each algorithm's tuning runs by their learning rates. */
+  readonly tuned?: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 /** A validation of a run. */
@@ -44,6 +48,8 @@ export interface Measured {
   readonly learnedFrom?: number;
   /** Of the policy on its own episodes, per token; not before the first iteration. */
   readonly entropy?: number;
+  /** Of the last validation, task by task in the order of their names: "1" for those that were won. */
+  readonly won?: string;
 }
 
 export function measuredOf(folder: string, of: Pick<Measured, "algorithm" | "seed" | "tasks">) {
@@ -81,6 +87,17 @@ export function measuredOf(folder: string, of: Pick<Measured, "algorithm" | "see
     own = [];
   }
   return lines;
+}
+
+/** Which tasks a validation won. */
+export function wonTasks(folder: string, step: number): string {
+  const played = [...readTrajectories(join(folder, "validation"))].filter(
+    (one) => one.step === step,
+  );
+  return played
+    .sort((a, b) => (a.task.id < b.task.id ? -1 : 1))
+    .map(({ won }) => (won ? "1" : "0"))
+    .join("");
 }
 
 export function commit(): string {

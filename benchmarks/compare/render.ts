@@ -7,7 +7,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { curveSvg, type Point } from "../../src/monitoring/index.ts";
 import { type Results, readResults } from "./results.ts";
-import { algorithmsOf, runsOf, startOf, successTable, typeTable } from "./tables.ts";
+import {
+  algorithmsOf,
+  questionTable,
+  runsOf,
+  startOf,
+  successTable,
+  tuningTable,
+  typeTable,
+} from "./tables.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PAGE = join(ROOT, "docs", "results.md");
@@ -49,9 +57,14 @@ function made(results: Results): string {
       `the lines of every validation: \`benchmarks/results/${results.name}.jsonl\`.`,
   ];
   const kinds = lines.some(({ types }) => Object.keys(types).length > 1) ? [typeTable(lines)] : [];
-  return [...source, successTable(lines, about.withScore), ...kinds, ...pictures(results)].join(
-    "\n\n",
-  );
+  return [
+    ...source,
+    successTable(lines, about.withScore),
+    ...(about.questions ? [questionTable(lines, about.questions)] : []),
+    ...(about.tuned ? [tuningTable(about.tuned)] : []),
+    ...kinds,
+    ...pictures(results),
+  ].join("\n\n");
 }
 
 let page = readFileSync(PAGE, "utf8");

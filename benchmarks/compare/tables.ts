@@ -1,8 +1,8 @@
 /**
  * @file Tables of a comparison, in Markdown: success of the last validations, pooled over seeds.
  */
-import { wilson } from "../../src/evaluation/index.ts";
-import type { Measured } from "./digest.ts";
+import { signTest, wilson } from "../../src/evaluation/index.ts";
+import type { About, Measured } from "./digest.ts";
 
 /** The runs of an algorithm, seed by seed, each with its validations in their order. */
 export function runsOf(lines: readonly Measured[], algorithm: string): Measured[][] {
@@ -60,6 +60,61 @@ export function typeTable(lines: readonly Measured[]): string {
     ],
   );
 }
+
+/** What was asked before the runs, answered in pairs: the same seeds, and in each the same tasks. */
+export function questionTable(
+  lines: readonly Measured[],
+  questions: NonNullable<About["questions"]>,
+): string {
+  const lastOf = (algorithm: string) => runsOf(lines, algorithm).map((run) => run.at(-1)!);
+  const rows = questions.flatMap(([first, second]) => {
+    const others = new Map(lastOf(second).map((line) => [line.seed, line]));
+    const pairs = lastOf(first).flatMap((line) => {
+      const other = others.get(line.seed);
+      return other ? [{ line, other }] : [];
+    });
+    if (pairs.length === 0) return [];
+    let [better, worse] = [0, 0];
+    for (const { line, other } of pairs)
+      for (const [place, won] of [...line.won!].entries()) {
+        if (won > other.won![place]!) better++;
+        if (won < other.won![place]!) worse++;
+      }
+    const differences = pairs.map(({ line, other }) => line.success - other.success);
+    const p = signTest(better, worse);
+    const same = [1, -1].some((sign) => differences.every((value) => sign * value > 0));
+    return [
+      [
+        `${first} against ${second}`,
+        `**${points(mean(differences))}**`,
+        differences.map(points).join(", "),
+        `${better}`,
+        `${worse}`,
+        p.toPrecision(1),
+        same && p < 0.01 ? (better > worse ? "better" : "worse") : "not shown",
+      ],
+    ];
+  });
+  return table(
+    ["", "points", "each seed", "only the first wins", "only the second", "p", ""],
+    rows,
+  );
+}
+
+/** Validation success of the tuning runs. */
+export function tuningTable(tuned: NonNullable<About["tuned"]>): string {
+  const rates = Object.keys(Object.values(tuned)[0] ?? {}).sort((a, b) => Number(a) - Number(b));
+  return table(
+    ["rate", ...rates],
+    Object.entries(tuned).map(([name, byRate]) => [
+      name,
+      ...rates.map((rate) => percent(byRate[rate] ?? Number.NaN)),
+    ]),
+  );
+}
+
+const points = (share: number): string =>
+  `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(1)}`;
 
 function row(name: string, some: readonly Measured[], withScore: boolean): string[] {
   const episodes = some.reduce((sum, { tasks }) => sum + tasks, 0);
