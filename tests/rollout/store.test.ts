@@ -203,6 +203,17 @@ describe("a store", () => {
     expect([...readTrajectories(place)]).toHaveLength(6);
   });
 
+  it("is read to its end while its run goes on, and compresses what was listed", () => {
+    const place = fresh();
+    const store = openTrajectoryStore(place, { uncompressed: 2 });
+    for (let step = 0; step < 2; step++) store.append(at(step, step));
+    const read = readTrajectories(place);
+    expect(read.next().value).toEqual(at(0));
+    for (let step = 2; step < 5; step++) store.append(at(step, step));
+    expect([...read]).toEqual([at(1, 1)]);
+    store.close();
+  });
+
   it("does without the index of a compressed file, or with a wrong one", () => {
     const place = fresh();
     const store = openTrajectoryStore(place, { uncompressed: 1 });

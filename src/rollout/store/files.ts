@@ -27,7 +27,7 @@ const NEWLINE = 10;
 
 /** The bytes of a file of lines, compressed (.gz) or not. */
 export function readLines(file: string): { bytes: Buffer; spans: Span[] } {
-  const bytes = file.endsWith(".gz") ? expanded(file) : readFileSync(file);
+  const bytes = bytesOf(file);
   const spans: Span[] = [];
   for (let offset = 0; offset < bytes.length; ) {
     const end = bytes.indexOf(NEWLINE, offset);
@@ -41,8 +41,14 @@ export function readLines(file: string): { bytes: Buffer; spans: Span[] } {
 
 /** The lines of any such file as texts, a last one without its end, too. */
 export function readTextLines(file: string): string[] {
-  const bytes = file.endsWith(".gz") ? expanded(file) : readFileSync(file);
-  return bytes.toString("utf8").split("\n").filter(Boolean);
+  return bytesOf(file).toString("utf8").split("\n").filter(Boolean);
+}
+
+/** A running run compresses its older files: one that was just listed may have another name by now. */
+function bytesOf(file: string): Buffer {
+  if (file.endsWith(".gz")) return expanded(file);
+  if (!existsSync(file) && existsSync(`${file}.gz`)) return expanded(`${file}.gz`);
+  return readFileSync(file);
 }
 
 /** Bytes that a small file may become, and how many times its own bytes beyond that. */
