@@ -42,7 +42,7 @@ export const household: Comparison = {
     ...["actor_rollout_ref.actor.optim.betas=[0.9,0.98]", "trainer.save_freq=-1"],
     ...["env.val_split=valid_unseen", "data.val_batch_size=200"],
     ...["actor_rollout_ref.rollout.val_kwargs.temperature=1"],
-    ...["trainer.total_epochs=30", "trainer.test_freq=30"],
+    ...["trainer.total_epochs=24", "trainer.test_freq=24"],
   ],
   tuning: {
     rates: ["5e-4", "1e-3"],
