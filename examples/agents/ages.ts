@@ -60,7 +60,12 @@ function newTasks(count: number, seed: number): AgesTask[] {
   }));
 }
 
-export const tasks = { train: newTasks(400, 1), test: newTasks(200, 2) };
+/** Which policy is the best, those of "validation" say; how good it is, those of "test", which nothing was chosen by. */
+export const tasks = {
+  train: newTasks(400, 1),
+  validation: newTasks(128, 3),
+  test: newTasks(200, 2),
+};
 
 /** Now and then it does something that leads nowhere: it shows the form, and leaves the skill to be learned. */
 export const expert: AgentProgramOptions<AgesTask>["expert"] = ({ task, messages, random }) => {

@@ -24,6 +24,8 @@ const run = await train({
   validation: { temperature: 1 },
   folder,
 });
-const { table, against, comparison } = await run.evaluate({ against: "start", temperature: 1 });
+const { table, against, comparison } = await run.evaluate({
+  ...{ against: "start", split: "test", temperature: 1 },
+});
 console.log(`before\n${successReport(against.table)}\n\nafter\n${successReport(table)}\n`);
 console.log(`p = ${comparison.pValue.toPrecision(1)}, ${run.report}`);
