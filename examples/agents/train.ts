@@ -13,7 +13,7 @@ const run = await train({
   world: resolve(import.meta.dirname, `${name}.ts`),
   // Attention that begins with looking at equal tokens: names are copied sooner.
   model: { preset: "tiny", matching: true, tasks: 100 },
-  // From the replies alone, 450 updates. The name in the first call, which is what is hard, is found after some 200.
+  // From the replies alone, some 440 updates. The name in the first call, which is what is hard, is found after some 200.
   warmStart: { episodes: 400, epochs: 18, allTokens: false, batchSize: 16 },
   // What is left to GRPO: to look up nobody else, whom the expert does look up now and then.
   ...{ learningRate: 1e-3, tasks: 8 },
