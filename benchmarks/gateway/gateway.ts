@@ -119,7 +119,7 @@ export const gateway: Benchmark = {
         `${rough.requests} rough requests: ${rough.answered} answered, ${rough.refused} refused, ${rough.left} left; ` +
           `afterwards ${rough.running} replies are drawn (${rough.seconds.toFixed(0)} s)`,
         table([
-          ["", "tensors", "pages", "sockets", "MB", "of it JavaScript's"],
+          ["", "tensors", "pages", "sockets", "MB", "used", "JavaScript's"],
           ...rough.held.map((held, i) => heldRow(`after ${i + 1} tenths`, held)),
           heldRow("closed", rough.closed),
         ]),
@@ -145,9 +145,10 @@ function sharpen(model: Model): void {
   });
 }
 
-function heldRow(when: string, { tensors, pages, sockets, megabytes, heap }: Held): string[] {
+function heldRow(when: string, { tensors, pages, sockets, ...bytes }: Held): string[] {
   const counts = [tensors, pages, sockets].map(String);
-  return [when, ...counts, megabytes.toFixed(0), heap.toFixed(0)];
+  const { megabytes, used, heap } = bytes;
+  return [when, ...counts, ...[megabytes, used, heap].map((value) => value.toFixed(0))];
 }
 
 function valuesOf(words: readonly string[]) {

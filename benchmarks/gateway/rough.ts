@@ -7,7 +7,7 @@ import { seededRandom } from "../../src/environments/index.ts";
 import { Gateway, serveGateway } from "../../src/gateway/index.ts";
 import { createEngine, type Engine } from "../../src/generation/index.ts";
 import type { Chat, Model } from "../../src/models/index.ts";
-import { memory } from "../../src/torch/index.ts";
+import { memory, returnFreedMemory } from "../../src/torch/index.ts";
 import { heapBytes } from "../environments.ts";
 import { statusBytes } from "../measure.ts";
 
@@ -18,8 +18,12 @@ export interface Held {
   readonly pages: number;
   /** Both ends, and connections that clients keep for their next question. */
   readonly sockets: number;
-  /** Megabytes of the process, and of them JavaScript's objects and buffers, garbage collected. */
+  /**
+   * Megabytes of the process; of them, what is left when the allocator has given back what was freed, and JavaScript's
+   * objects and buffers, garbage collected.
+   */
   readonly megabytes: number;
+  readonly used: number;
   readonly heap: number;
 }
 
@@ -124,10 +128,12 @@ export async function roughRequests(model: Model, chat: Chat, requests: number):
 
 async function heldNow(engine: Engine): Promise<Held> {
   const heap = await heapBytes();
+  const megabytes = statusBytes("VmRSS") / 2 ** 20;
+  returnFreedMemory();
   return {
     tensors: memory().tensors,
     pages: engine.heldPages,
     sockets: process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length,
-    ...{ megabytes: statusBytes("VmRSS") / 2 ** 20, heap: heap / 2 ** 20 },
+    ...{ megabytes, used: statusBytes("VmRSS") / 2 ** 20, heap: heap / 2 ** 20 },
   };
 }
