@@ -8,11 +8,18 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Gateway, serveGateway } from "../../src/gateway/index.ts";
 import { createEngine } from "../../src/generation/index.ts";
-import { initModelFolder, loadChat, loadModel, presetConfig } from "../../src/models/index.ts";
+import {
+  initModelFolder,
+  loadChat,
+  loadModel,
+  type Model,
+  presetConfig,
+} from "../../src/models/index.ts";
 import { noGrad, threads, tidy } from "../../src/torch/index.ts";
 import { ArgumentError } from "../arguments.ts";
 import type { Benchmark } from "../main.ts";
-import { type Rough, roughRequests } from "./rough.ts";
+import { table } from "../measure.ts";
+import { type Held, type Rough, roughRequests } from "./rough.ts";
 import { checkSessions, type Exactness, listening, playSessions } from "./sessions.ts";
 import { measureThroughput, type Throughput } from "./throughput.ts";
 
@@ -35,6 +42,7 @@ const TEXT = [
 export const gateway: Benchmark = {
   usage: [
     `  --only PART    one of ${PARTS.join(", ")} (all)`,
+    "  --model FOLDER answers sessions and rough requests (a random one)",
     "  --sessions N   recorded sessions (1000)",
     "  --requests N   rough requests (10000)",
     "  --clients N    at once (32)",
@@ -49,24 +57,16 @@ export const gateway: Benchmark = {
       figures.throughput = await measureThroughput(values.clients, values.rounds);
     }
     const folder = mkdtempSync(join(tmpdir(), "openmanus-gateway-"));
-    const config = {
-      ...presetConfig("tiny", { family: "qwen3" }),
-      maximumPositions: 4096,
-      initializerRange: 0.02,
-    };
-    initModelFolder(folder, { config, texts: TEXT, vocabularySize: 400, seed: 1 });
-    const model = loadModel(folder);
-    const chat = loadChat(folder);
-    // A random model's logits are nearly equal; sharpened, some tokens are much likelier than others.
-    noGrad(() => {
-      for (const parameter of model.parameters.values())
-        if (parameter.ndim > 1) tidy(() => parameter.mul_(4));
-    });
+    if (values.model === undefined) newModelIn(folder);
+    const model = loadModel(values.model ?? folder);
+    const chat = loadChat(values.model ?? folder);
+    if (values.model === undefined) sharpen(model);
+    const cacheBytes = values.model === undefined ? 2 ** 26 : 2 ** 30;
     try {
       if (wants("sessions")) {
         console.error(`${values.sessions} sessions …`);
         const begun = performance.now();
-        const engine = createEngine(model, { cacheBytes: 2 ** 26, tokenizer: chat.tokenizer });
+        const engine = createEngine(model, { cacheBytes, tokenizer: chat.tokenizer });
         const { generator, answers } = listening(engine);
         const recording = new Gateway({
           ...{ generator, chat, contextLength: 2048, model: "m", seed: 1, maximumSessions: 1e6 },
@@ -117,19 +117,52 @@ export const gateway: Benchmark = {
     if (rough)
       lines.push(
         `${rough.requests} rough requests: ${rough.answered} answered, ${rough.refused} refused, ${rough.left} left; ` +
-          `afterwards ${rough.running} replies, ${rough.tensors} tensors more, ${rough.sockets} sockets more, ` +
-          `${rough.megabytes.before.toFixed(0)} MB before, ${rough.megabytes.after.toFixed(0)} MB after ` +
-          `(${rough.seconds.toFixed(0)} s)`,
+          `afterwards ${rough.running} replies are drawn (${rough.seconds.toFixed(0)} s)`,
+        table([
+          ["", "tensors", "pages", "sockets", "MB", "used", "JavaScript's"],
+          ...rough.held.map((held, i) => heldRow(`after ${i + 1} tenths`, held)),
+          heldRow("closed", rough.closed),
+        ]),
       );
     return lines.join("\n");
   },
 };
 
+function newModelIn(folder: string): void {
+  const config = {
+    ...presetConfig("tiny", { family: "qwen3" }),
+    maximumPositions: 4096,
+    initializerRange: 0.02,
+  };
+  initModelFolder(folder, { config, texts: TEXT, vocabularySize: 400, seed: 1 });
+}
+
+/** A random model's logits are nearly equal; sharpened, some tokens are much likelier than others. */
+function sharpen(model: Model): void {
+  noGrad(() => {
+    for (const parameter of model.parameters.values())
+      if (parameter.ndim > 1) tidy(() => parameter.mul_(4));
+  });
+}
+
+function heldRow(when: string, { tensors, pages, sockets, ...bytes }: Held): string[] {
+  const counts = [tensors, pages, sockets].map(String);
+  const { megabytes, used, heap } = bytes;
+  return [when, ...counts, ...[megabytes, used, heap].map((value) => value.toFixed(0))];
+}
+
 function valuesOf(words: readonly string[]) {
   const text = { type: "string" } as const;
   const { values } = parseArgs({
     args: [...words],
-    options: { only: text, sessions: text, requests: text, clients: text, rounds: text },
+    options: {
+      only: text,
+      model: text,
+      sessions: text,
+      requests: text,
+      clients: text,
+      rounds: text,
+    },
   });
   const number = (name: "sessions" | "requests" | "clients" | "rounds", otherwise: number) => {
     const given = values[name];
@@ -141,7 +174,7 @@ function valuesOf(words: readonly string[]) {
   if (values.only !== undefined && !PARTS.includes(values.only))
     throw new ArgumentError(`--only takes one of ${PARTS.join(", ")}`);
   return {
-    only: values.only,
+    ...{ only: values.only, model: values.model },
     sessions: number("sessions", 1000),
     requests: number("requests", 10_000),
     clients: number("clients", 32),

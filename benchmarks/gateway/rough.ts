@@ -1,26 +1,44 @@
 /**
  * @file Thousands of requests, many of them malformed or abandoned: what is held afterwards is what was held before.
+ * The clients are in this process, too: what they hold is counted with the server's.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "../../src/environments/index.ts";
 import { Gateway, serveGateway } from "../../src/gateway/index.ts";
-import { createEngine } from "../../src/generation/index.ts";
+import { createEngine, type Engine } from "../../src/generation/index.ts";
 import type { Chat, Model } from "../../src/models/index.ts";
-import { memory } from "../../src/torch/index.ts";
+import { memory, returnFreedMemory } from "../../src/torch/index.ts";
+import { heapBytes } from "../environments.ts";
 import { statusBytes } from "../measure.ts";
+
+/** What is held while nobody asks. */
+export interface Held {
+  readonly tensors: number;
+  /** Pages of the cache that somebody uses: sessions between their turns. */
+  readonly pages: number;
+  /** Both ends, and connections that clients keep for their next question. */
+  readonly sockets: number;
+  /**
+   * Megabytes of the process; of them, what is left when the allocator has given back what was freed, and JavaScript's
+   * objects and buffers, garbage collected.
+   */
+  readonly megabytes: number;
+  readonly used: number;
+  readonly heap: number;
+}
 
 export interface Rough {
   readonly requests: number;
   readonly answered: number;
   readonly refused: number;
   readonly left: number;
-  /** What is held when all is over, beyond what was held after the first thousand. */
+  /** Replies that are being drawn when all is over. */
   readonly running: number;
   readonly sessions: number;
-  readonly tensors: number;
-  readonly sockets: number;
-  /** Megabytes of the process: after the first tenth, and at the end. */
-  readonly megabytes: { readonly before: number; readonly after: number };
+  /** After each tenth of the requests. */
+  readonly held: readonly Held[];
+  /** When the server is closed, and the engine not yet. */
+  readonly closed: Held;
 }
 
 const BODIES = [
@@ -34,6 +52,8 @@ const BODIES = [
   '{"messages": [{"role": "user", "content": "x"}], "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "x"}}}}',
 ];
 
+const PARTS = 10;
+
 export async function roughRequests(model: Model, chat: Chat, requests: number): Promise<Rough> {
   const engine = createEngine(model, { cacheBytes: 2000 * 8192, tokenizer: chat.tokenizer });
   const gateway = new Gateway({
@@ -42,8 +62,6 @@ export async function roughRequests(model: Model, chat: Chat, requests: number):
   const server = await serveGateway(gateway);
   const random = seededRandom("rough", requests);
   const counts = { answered: 0, refused: 0, left: 0 };
-  const sockets = () =>
-    process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
 
   async function one(index: number): Promise<void> {
     const kind = random.integer(10);
@@ -87,21 +105,35 @@ export async function roughRequests(model: Model, chat: Chat, requests: number):
     for (let i = 0; i < 200 && gateway.metrics.running > 0; i++) await sleep(50);
     await sleep(500);
   };
+  const held: Held[] = [];
   try {
-    const early = Math.floor(requests / 10);
-    await some(0, early);
-    const before = { tensors: memory().tensors, megabytes: statusBytes("VmRSS") / 2 ** 20 };
-    const socketsBefore = sockets();
-    await some(early, requests);
-    return {
-      ...{ requests, ...counts, running: gateway.metrics.running, sessions: gateway.sessions },
-      tensors: memory().tensors - before.tensors,
-      sockets: Math.max(0, sockets() - socketsBefore),
-      megabytes: { before: before.megabytes, after: statusBytes("VmRSS") / 2 ** 20 },
-    };
+    for (let part = 0; part < PARTS; part++) {
+      const border = (count: number) => Math.floor((requests * count) / PARTS);
+      await some(border(part), border(part + 1));
+      held.push(await heldNow(engine));
+    }
+    const { metrics, sessions } = gateway;
+    const { running } = metrics;
+    await server.close();
+    gateway.close();
+    // Connections that clients kept end a moment later.
+    await sleep(500);
+    return { requests, ...counts, running, sessions, held, closed: await heldNow(engine) };
   } finally {
     await server.close();
     gateway.close();
     await engine.close();
   }
+}
+
+async function heldNow(engine: Engine): Promise<Held> {
+  const heap = await heapBytes();
+  const megabytes = statusBytes("VmRSS") / 2 ** 20;
+  returnFreedMemory();
+  return {
+    tensors: memory().tensors,
+    pages: engine.heldPages,
+    sockets: process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length,
+    ...{ megabytes, used: statusBytes("VmRSS") / 2 ** 20, heap: heap / 2 ** 20 },
+  };
 }

@@ -15,32 +15,31 @@ export interface AgesTask {
 
 const NAMES = ["anna", "bob", "carl", "dora", "emil"];
 
-export const SYSTEM = "Answer with a number.";
-
-export function question({ name, years }: AgesTask): string {
-  return `How old will ${name} be in ${years} years?`;
-}
+export const SYSTEM = "Answer with a name and a number.";
 
 /**
- * The same with the name in quotes, as it stands in a call: to a tokenizer " bob" is another token than "bob", and which
- * is which would have to be learned first.
+ * The name is in quotes, as it stands in a call: to a tokenizer " bob" is another token than "bob", and which is which
+ * would have to be learned first.
  */
-export function quotedQuestion({ name, years }: AgesTask): string {
+export function question({ name, years }: AgesTask): string {
   return `How old will "${name}" be in ${years} years?`;
 }
 
-/** What the functions do. */
+/**
+ * What the functions do. The name comes again in what is found, and in the answer: a model from nothing learns to repeat
+ * it from there, where it is near, before it can find it in the question.
+ */
 export function lookUp({ ages }: AgesTask, name: string): string {
-  return ages[name] === undefined ? "nobody" : String(ages[name]);
+  return ages[name] === undefined ? "nobody" : `${name} is ${ages[name]}`;
 }
 
 export function add(a: number, b: number): string {
   return String(a + b);
 }
 
-/** 1 for the right answer. */
+/** 1 for the right answer: "bob will be 7". */
 export function worth({ name, years, ages }: AgesTask, answer: string): number {
-  return answer.trim() === String(ages[name]! + years) ? 1 : 0;
+  return answer.trim() === `${name} will be ${ages[name]! + years}` ? 1 : 0;
 }
 
 /** A small generator of numbers, so that the tasks are the same everywhere. */
@@ -61,7 +60,12 @@ function newTasks(count: number, seed: number): AgesTask[] {
   }));
 }
 
-export const tasks = { train: newTasks(400, 1), test: newTasks(200, 2) };
+/** Which policy is the best, those of "validation" say; how good it is, those of "test", which nothing was chosen by. */
+export const tasks = {
+  train: newTasks(400, 1),
+  validation: newTasks(128, 3),
+  test: newTasks(200, 2),
+};
 
 /** Now and then it does something that leads nowhere: it shows the form, and leaves the skill to be learned. */
 export const expert: AgentProgramOptions<AgesTask>["expert"] = ({ task, messages, random }) => {
@@ -76,7 +80,7 @@ export const expert: AgentProgramOptions<AgesTask>["expert"] = ({ task, messages
   const sum = known.find(
     ({ name: called, given }) => called === "add" && given.a === ages[name] && given.b === years,
   );
-  if (sum) return sum.answer;
+  if (sum) return `${name} will be ${sum.answer}`;
   const wanders = random() < 0.3 && known.length < 3;
   const other = NAMES[Math.floor(random() * NAMES.length)]!;
   if (!found || wanders)

@@ -8,16 +8,7 @@ import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { ChatOpenAI } from "@langchain/openai";
 import { agentProgram } from "openmanus-rl";
 import { z } from "zod";
-import {
-  type AgesTask,
-  add,
-  expert,
-  lookUp,
-  quotedQuestion,
-  SYSTEM,
-  tasks,
-  worth,
-} from "./ages.ts";
+import { type AgesTask, add, expert, lookUp, question, SYSTEM, tasks, worth } from "./ages.ts";
 
 async function agent(task: AgesTask, baseURL: string, apiKey: string): Promise<string> {
   const llm = new ChatOpenAI({
@@ -40,7 +31,7 @@ async function agent(task: AgesTask, baseURL: string, apiKey: string): Promise<s
   ];
   const graph = createReactAgent({ llm, tools, prompt: SYSTEM });
   const { messages } = await graph.invoke(
-    { messages: [{ role: "user", content: quotedQuestion(task) }] },
+    { messages: [{ role: "user", content: question(task) }] },
     { recursionLimit: 20 },
   );
   return String(messages.at(-1)!.content);

@@ -7,16 +7,7 @@ import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from
 import OpenAI from "openai";
 import { agentProgram } from "openmanus-rl";
 import { z } from "zod";
-import {
-  type AgesTask,
-  add,
-  expert,
-  lookUp,
-  quotedQuestion,
-  SYSTEM,
-  tasks,
-  worth,
-} from "./ages.ts";
+import { type AgesTask, add, expert, lookUp, question, SYSTEM, tasks, worth } from "./ages.ts";
 
 setTracingDisabled(true);
 
@@ -41,7 +32,7 @@ async function agent(task: AgesTask, baseURL: string, apiKey: string): Promise<s
       }),
     ],
   });
-  const { finalOutput } = await run(knowing, quotedQuestion(task), { maxTurns: 8 });
+  const { finalOutput } = await run(knowing, question(task), { maxTurns: 8 });
   return finalOutput ?? "";
 }
 

@@ -61,6 +61,8 @@ export interface EngineStatistics {
 
 export interface Engine extends TextGenerator {
   readonly statistics: EngineStatistics;
+  /** Pages of the cache that somebody uses now; others may still be found by what they hold. */
+  readonly heldPages: number;
   /**
    * To be called when the weights have changed: nothing computed before is used again. `version` is
    * what completions say of them; default: one more than before.
@@ -266,6 +268,9 @@ export function createEngine(model: Model, options: EngineOptions = {}): Engine 
 
   return {
     statistics,
+    get heldPages() {
+      return pages - pool.available;
+    },
     generate,
     release(conversation) {
       idle.get(conversation)?.evict();

@@ -99,6 +99,17 @@ describe("chat completions", () => {
     expect(last.choices[0]!.message.content).toBe("It rains.");
   });
 
+  it("reads no calls where none are wanted", async () => {
+    const said = await clientOf(CALL);
+    const answer = await said.chat.completions.create({
+      ...{ model: "x", messages: [...question], tools: [...tools], tool_choice: "none" },
+    });
+    const { message, finish_reason: finish } = answer.choices[0]!;
+    expect(finish).toBe("stop");
+    expect(message.tool_calls ?? []).toEqual([]);
+    expect(message.content).toBe(CALL);
+  });
+
   it("makes a random model call the wanted function, and keep to a schema", async () => {
     const answer = await client.chat.completions.create({
       ...{ model: "x", messages: [...question], tools: [...tools], seed: 5, max_tokens: 400 },

@@ -9,7 +9,7 @@ import { evaluateFolder, openRunWorld } from "../../src/assembly/index.ts";
 import { resolvePlay } from "../../src/config/index.ts";
 import { type AgentProgramOptions, agentProgram } from "../../src/gateway/index.ts";
 import { openServer } from "../../src/network/index.ts";
-import { checkBatch, packTrajectories } from "../../src/rollout/index.ts";
+import { checkBatch, packTrajectories, type Trajectory } from "../../src/rollout/index.ts";
 import { train } from "../../src/library/index.ts";
 import { newModelFolder, temporaryFolder } from "../rollout/support.ts";
 
@@ -24,7 +24,7 @@ const tasks: Numbered[] = Array.from({ length: 6 }, (_, number) => ({ number }))
 
 /** Plays every task once and gives the episodes. */
 async function played(
-  options: Omit<AgentProgramOptions<Numbered>, "name" | "tasks">,
+  options: Omit<AgentProgramOptions<Numbered>, "name" | "tasks"> & { tasks?: Numbered[] },
   numbers: readonly number[] = tasks.map(({ number }) => number),
 ) {
   const world = agentProgram<Numbered>({ name: "numbers", tasks, ...options });
@@ -40,6 +40,9 @@ async function played(
     await opened.world.close?.();
   }
 }
+
+/** The last message that was answered. */
+const asked = ({ messages }: Trajectory["turns"][number]) => messages.at(-1)!.content;
 
 /** Asks so often, one conversation. */
 async function talk(baseURL: string, apiKey: string, turns: number): Promise<string> {
@@ -125,6 +128,30 @@ describe("a function", () => {
     expect(all[2]!.turns).toHaveLength(3);
     expect(account.leftOut).toBe(2);
   });
+
+  it("runs beside hundreds of others, each with a session of its own", async () => {
+    let running = 0;
+    let most = 0;
+    const many = Array.from({ length: 200 }, (_, number) => ({ number }));
+    const { all } = await played(
+      {
+        tasks: many,
+        async function({ data }, { baseURL, apiKey }) {
+          most = Math.max(most, ++running);
+          const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 });
+          const messages = [{ role: "user", content: `go ${data.number}` }] as const;
+          await client.chat.completions.create({ model: "m", messages: [...messages] });
+          running--;
+          return 1;
+        },
+      },
+      many.map(({ number }) => number),
+    );
+    expect(most).toBeGreaterThan(100);
+    expect(all.map(({ status, error, turns }) => [error ?? status, ...turns.map(asked)])).toEqual(
+      many.map(({ number }) => ["won", `go ${number}`]),
+    );
+  }, 60_000);
 
   it("ends by its time", async () => {
     const never = { seconds: 1, function: () => new Promise<number>(() => {}) };

@@ -9,9 +9,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   chat,
   evaluate,
+  openTalk,
   policyIn,
   type Run,
   readTrajectories,
+  serve,
   train,
 } from "../../src/library/index.ts";
 import { lights, QUICK, warmModel } from "./support.ts";
@@ -53,6 +55,34 @@ describe("a run", () => {
     expect(page).toMatch(/"val\/success_rate":\[/);
     // It is written when the run has ended, and says so.
     expect(page).toMatch(/"state":\{"name":"finished"/);
+  });
+
+  it("is served by its best policy, which is also the one that is talked with", async () => {
+    const served = async (place: string): Promise<string> => {
+      const server = await serve({ model: place, port: 0, say() {} });
+      try {
+        const answer = await fetch(`${server.url}/v1/chat/completions`, {
+          ...{ method: "POST", headers: { "content-type": "application/json" } },
+          body: JSON.stringify({
+            ...{ messages: [{ role: "user", content: "The lamp is off." }], temperature: 0 },
+            max_tokens: 8,
+          }),
+        });
+        expect(answer.status).toBe(200);
+        const body = (await answer.json()) as { choices: { message: { content: string } }[] };
+        return body.choices[0]!.message.content;
+      } finally {
+        await server.close();
+      }
+    };
+    const ofBest = await served(run.best!.folder);
+    expect(await served(run.folder)).toBe(ofBest);
+    const talk = await openTalk({ model: run.folder, temperature: 0, maximumTokens: 8 });
+    try {
+      expect(await talk.say("The lamp is off.")).toBe(ofBest);
+    } finally {
+      await talk.close();
+    }
   });
 
   it("evaluates its best policy, against its last", async () => {
