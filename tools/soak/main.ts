@@ -6,13 +6,15 @@
  *   --minutes N     default 30
  *   --folder DIR    where runs, samples (samples.json) and curves (*.svg) are kept. Default build/soak
  *   --seed S        default 1
+ *   --interpreted   V8 makes bytecode of a function once, and nothing better of those that are called often. So code cannot
+ *                   grow, and the heap has to be flat to the byte that somebody holds
  *   --snapshots N   a heap snapshot (round-N.heapsnapshot) after every N rounds, for compare.ts. It takes memory itself, so
  *                   look at RSS in a soak without. Default: none
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { writeHeapSnapshot } from "node:v8";
+import { setFlagsFromString, writeHeapSnapshot } from "node:v8";
 import { serveDashboard } from "../../src/dashboard/index.ts";
 import { train } from "../../src/library/index.ts";
 import { curveSvg } from "../../src/monitoring/index.ts";
@@ -28,12 +30,17 @@ const { values } = parseArgs({
     folder: { type: "string", default: join("build", "soak") },
     seed: { type: "string", default: "1" },
     snapshots: { type: "string", default: "0" },
+    interpreted: { type: "boolean", default: false },
   },
 });
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 const snapshots = Number(values.snapshots);
 const { folder } = values;
+const INTERPRETED = [
+  ...["--no-opt", "--no-sparkplug", "--no-lazy-feedback-allocation", "--no-flush-bytecode"],
+];
+if (values.interpreted) for (const flag of INTERPRETED) setFlagsFromString(flag);
 const REMOVE = { recursive: true, force: true };
 rmSync(folder, REMOVE);
 mkdirSync(folder, { recursive: true });
@@ -93,7 +100,7 @@ for (let round = 1; passed() < minutes; round++) {
   samples.push(sampleNow(passed()));
   writeFileSync(join(folder, "samples.json"), JSON.stringify({ samples, injected }));
   const last = samples.at(-1)!;
-  const shown = MEASURES.map((name) => `${name} ${last[name].toFixed(0)}`).join(", ");
+  const shown = MEASURES.map((name) => `${name} ${last[name].toFixed(1)}`).join(", ");
   console.log(`${last.minutes.toFixed(1)} min, round ${round}: ${shown}`);
   const isWanted = snapshots > 0 && round % snapshots === 0;
   if (isWanted) writeHeapSnapshot(join(folder, `round-${round}.heapsnapshot`));
