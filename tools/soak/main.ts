@@ -6,8 +6,10 @@
  *   --minutes N     default 30
  *   --folder DIR    where runs, samples (samples.json) and curves (*.svg) are kept. Default build/soak
  *   --seed S        default 1
- *   --interpreted   V8 makes bytecode of a function once, and nothing better of those that are called often. So code cannot
- *                   grow, and the heap has to be flat to the byte that somebody holds
+ *   --show          runs nothing: the table and the curves of what is in the folder
+ *   --compile WHEN  usual; never: V8 makes bytecode of a function once, and nothing better when it is called often, so that code
+ *                   cannot grow; early: it does so after a tenth of the usual calls, so that code gets where it would after
+ *                   ten times the time. Default: usual
  *   --snapshots N   a heap snapshot (round-N.heapsnapshot) after every N rounds, for compare.ts. It takes memory itself, so
  *                   look at RSS in a soak without. Default: none
  */
@@ -17,10 +19,9 @@ import { parseArgs } from "node:util";
 import { setFlagsFromString, writeHeapSnapshot } from "node:v8";
 import { serveDashboard } from "../../src/dashboard/index.ts";
 import { train } from "../../src/library/index.ts";
-import { curveSvg } from "../../src/monitoring/index.ts";
 import { faultyWorld } from "./faulty.ts";
 import { MEASURES, type Sample, sampleNow } from "./sample.ts";
-import { trendOf } from "./trend.ts";
+import { type Found, foundFile, summary } from "./summary.ts";
 import { watchDashboard } from "./watch.ts";
 import { fallibleReward, leakingProgram, lights } from "./worlds.ts";
 
@@ -30,17 +31,21 @@ const { values } = parseArgs({
     folder: { type: "string", default: join("build", "soak") },
     seed: { type: "string", default: "1" },
     snapshots: { type: "string", default: "0" },
-    interpreted: { type: "boolean", default: false },
+    compile: { type: "string", default: "usual" },
+    show: { type: "boolean", default: false },
   },
 });
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 const snapshots = Number(values.snapshots);
 const { folder } = values;
-const INTERPRETED = [
-  ...["--no-opt", "--no-sparkplug", "--no-lazy-feedback-allocation", "--no-flush-bytecode"],
-];
-if (values.interpreted) for (const flag of INTERPRETED) setFlagsFromString(flag);
+if (values.show) process.exit(summary(folder) ? 0 : 1);
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  usual: [],
+  never: ["--no-opt", "--no-sparkplug", "--no-lazy-feedback-allocation", "--no-flush-bytecode"],
+  early: ["--interrupt-budget=6700", "--interrupt-budget-for-feedback-allocation=94"],
+};
+for (const flag of FLAGS[values.compile] ?? []) setFlagsFromString(flag);
 const REMOVE = { recursive: true, force: true };
 rmSync(folder, REMOVE);
 mkdirSync(folder, { recursive: true });
@@ -98,7 +103,9 @@ for (let round = 1; passed() < minutes; round++) {
     ...{ iterations: PROGRAM_ITERATIONS * ofRun, agent: { replyTokens: 4 }, warmStart: false },
   });
   samples.push(sampleNow(passed()));
-  writeFileSync(join(folder, "samples.json"), JSON.stringify({ samples, injected }));
+  const iterations = round * (ITERATIONS + PROGRAM_ITERATIONS);
+  const found: Found = { samples, injected, iterations, roundsOfRun: ROUNDS_OF_RUN };
+  writeFileSync(foundFile(folder), JSON.stringify(found));
   const last = samples.at(-1)!;
   const shown = MEASURES.map((name) => `${name} ${last[name].toFixed(1)}`).join(", ");
   console.log(`${last.minutes.toFixed(1)} min, round ${round}: ${shown}`);
@@ -109,34 +116,4 @@ watching.abort();
 await watched;
 await dashboard.close();
 close();
-summary();
-process.exit();
-
-function summary(): void {
-  const iterations = samples.length * (ITERATIONS + PROGRAM_ITERATIONS);
-  const faults = Object.values(injected).reduce((sum, times) => sum + times, 0);
-  console.log(`\n${samples.length} rounds, ${iterations} iterations, ${faults} faults:`);
-  for (const [name, times] of Object.entries(injected).sort()) console.log(`  ${name}: ${times}`);
-  const hours = samples.map((sample) => sample.minutes / 60);
-  let isFlat = true;
-  console.log("\nmeasure       level   per hour (95 %)");
-  for (const name of MEASURES) {
-    const measured = samples.map((sample) => sample[name]);
-    const trend = trendOf(hours, measured);
-    isFlat &&= trend.isFlat;
-    console.log(
-      `${name.padEnd(9)} ${trend.level.toFixed(1).padStart(9)}   ${trend.slope.toFixed(1)} ± ${trend.margin.toFixed(1)}: ` +
-        (trend.isFlat ? "flat" : "NOT FLAT"),
-    );
-    const points = samples.map((sample) => ({ x: sample.minutes, y: sample[name] }));
-    writeFileSync(
-      join(folder, `${name}.svg`),
-      curveSvg({
-        title: `${name} over a soak`,
-        ...{ x: "minutes", y: name, series: [{ name, runs: [points] }] },
-      }),
-    );
-  }
-  console.log(isFlat ? "everything is flat" : "something grows");
-  process.exitCode = isFlat ? 0 : 1;
-}
+process.exit(summary(folder) ? 0 : 1);
