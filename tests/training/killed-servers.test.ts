@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { readTrajectories } from "../../src/rollout/index.ts";
-import { type RunningServer, startServer } from "../attack/command.ts";
+import { type RunningServer, run, startServer } from "../attack/command.ts";
 import { temporaryFolder } from "../rollout/support.ts";
 import { resultsOf, startRun } from "./support/processes.ts";
 import { LIGHTS, tinySettings, warmTinyFolder } from "./support/runs.ts";
@@ -109,6 +109,9 @@ it("a served model that records: sessions that had ended are whole", {
   const ended = ({ url }: RunningServer, session: string) =>
     fetch(`${url}/v1/sessions/${session}`, { method: "DELETE" });
   const first = await started(words);
+  const other = await run(words);
+  expect(other.errors).toMatch(/record: process \d+ is at work in this folder.*--record/);
+  expect(other.code).toBe(1);
   const whole = await ask(first, "whole");
   await ask(first, "lost");
   expect((await ended(first, "whole")).status).toBe(200);
