@@ -190,7 +190,7 @@ describe("a command", () => {
       for (const kept = []; task.data.number === 0; ) kept.push(new Array(1e5).fill(kept.length));
       console.log('{"reward": 1}');`,
     );
-    const command = [node, "--max-old-space-size=40", file];
+    const command: [string, ...string[]] = [node, "--max-old-space-size=40", file];
     const { all } = await played({ command, seconds: 60 }, [0, 1, 2]);
     expect(all.map(({ status }) => status)).toEqual(["environment error", "won", "won"]);
     expect(all[0]!.error).toMatch(/SIGABRT|SIGTRAP|code 134/);
