@@ -8,8 +8,7 @@
  *   --seed S        default 1
  *   --show          runs nothing: the table and the curves of what is in the folder
  *   --compile WHEN  usual; never: V8 makes bytecode of a function once, and nothing better when it is called often, so that code
- *                   cannot grow; early: it does so after a tenth of the usual calls, so that code gets where it would after
- *                   ten times the time. Default: usual
+ *                   cannot grow, and what does is data. Default: usual
  *   --snapshots N   a heap snapshot (round-N.heapsnapshot) after every N rounds, for compare.ts. It takes memory itself, so
  *                   look at RSS in a soak without. Default: none
  */
@@ -40,12 +39,10 @@ const seed = Number(values.seed);
 const snapshots = Number(values.snapshots);
 const { folder } = values;
 if (values.show) process.exit(summary(folder) ? 0 : 1);
-const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  usual: [],
-  never: ["--no-opt", "--no-sparkplug", "--no-lazy-feedback-allocation", "--no-flush-bytecode"],
-  early: ["--interrupt-budget=6700", "--interrupt-budget-for-feedback-allocation=94"],
-};
-for (const flag of FLAGS[values.compile] ?? []) setFlagsFromString(flag);
+const BYTECODE_ALONE = [
+  ...["--no-opt", "--no-sparkplug", "--no-lazy-feedback-allocation", "--no-flush-bytecode"],
+];
+if (values.compile === "never") for (const flag of BYTECODE_ALONE) setFlagsFromString(flag);
 const REMOVE = { recursive: true, force: true };
 rmSync(folder, REMOVE);
 mkdirSync(folder, { recursive: true });

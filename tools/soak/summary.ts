@@ -17,6 +17,9 @@ export interface Found {
   readonly roundsOfRun: number;
 }
 
+/** With fewer there is no interval. */
+const LEAST_LIVES = 5;
+
 export const foundFile = (folder: string): string => join(folder, "samples.json");
 
 /** Prints the table and writes the curves; whether everything is flat. */
@@ -48,6 +51,8 @@ export function summary(folder: string): boolean {
       }),
     );
   }
-  console.log(isFlat ? "everything is flat" : "something grows");
+  const isShort = samples.length < LEAST_LIVES * roundsOfRun;
+  const verdict = isShort ? "too short to tell" : "something grows";
+  console.log(isFlat ? "everything is flat" : verdict);
   return isFlat;
 }

@@ -41,8 +41,11 @@ export function trendOf(
     0,
   );
   const freedom = x.length - 2;
-  const quantile = QUANTILES[Math.min(freedom, QUANTILES.length) - 1] ?? Number.POSITIVE_INFINITY;
-  const margin = quantile * Math.sqrt(residual / Math.max(1, freedom) / spread);
+  // Nothing is known of how much lives differ.
+  if (freedom < 1)
+    return { level, slope, margin: Number.POSITIVE_INFINITY, isFlat: false, lives: allY };
+  const quantile = QUANTILES[Math.min(freedom, QUANTILES.length) - 1]!;
+  const margin = quantile * Math.sqrt(residual / freedom / spread);
   const isFlat = slope - margin <= TOLERANCE * Math.abs(level);
   return { level, slope, margin, isFlat, lives: allY };
 }
