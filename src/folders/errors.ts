@@ -50,15 +50,18 @@ const REFUSALS: Readonly<Record<string, readonly [wrong: string, advice: string]
   ],
 };
 
-/** The sentence for a disk that takes nothing more; any other error as it is. */
-export function diskSentence(error: unknown): unknown {
+/** The sentence for a disk that takes nothing more, and what to do `then`; any other error as it is. */
+export function diskSentence(
+  error: unknown,
+  then = "the same command goes on from there",
+): unknown {
   if (!(error instanceof Error)) return error;
   const { code, path } = error as NodeJS.ErrnoException;
   if (code === undefined || path === undefined || !Object.hasOwn(REFUSALS, code)) return error;
   const [wrong, advice] = REFUSALS[code]!;
   return new FolderError(
-    `${path}: cannot be written, because ${wrong} (${code}). What was written before is whole. ${advice}; then the ` +
-      "same command goes on from there.",
+    `${path}: cannot be written, because ${wrong} (${code}). What was written before is whole. ${advice}; then ` +
+      `${then}.`,
     { cause: error },
   );
 }

@@ -156,9 +156,9 @@ function requireDead(folder: string, { text, changed }: Found, now: Stats): void
   const silence = Math.max(0, now.mtimeMs - changed.mtimeMs);
   if (isHere ? !isAlive(owner) : silence > STALE) return;
   throw new FolderBusyError(
-    `${folder}: ${nameOf(owner)} is training in this folder` +
+    `${folder}: ${nameOf(owner)} is at work in this folder` +
       (isHere ? ". " : ` (last sign of life ${Math.round(silence / 1000)} s ago). `) +
-      "Wait for it, or choose another (trainer.default_local_dir, or --out)." +
+      "Wait for it, or choose another (trainer.default_local_dir, --out or --record)." +
       (isHere ? "" : ` If it is gone, the folder is free ${STALE / 1000} s after its last sign.`),
   );
 }

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { OptionError } from "../assembly/index.ts";
+import { diskSentence, type HeldLock, makeFolder, takeLock } from "../folders/index.ts";
 import {
   Gateway,
   type GatewayServerOptions,
@@ -11,7 +12,6 @@ import {
   sessionTrajectory,
   TOOL_STYLES,
 } from "../gateway/index.ts";
-import { diskSentence } from "../folders/index.ts";
 import { createEngine, type EngineOptions, type Quantization } from "../generation/index.ts";
 import { type Chat, loadChat, loadModel, type Model } from "../models/index.ts";
 import { openTrajectoryStore, type TrajectoryStore } from "../rollout/index.ts";
@@ -131,6 +131,7 @@ export async function serve(options: ServeOptions): Promise<ServedModel> {
   const { host, port, allowedHosts, apiKeys = [], record } = options;
   const audience = audienceOf(options);
   let store: TrajectoryStore | undefined;
+  let lock: HeldLock | undefined;
   let stored = 0;
   const begun = Date.now().toString(36);
   const opened = await openModel(options, (session) => {
@@ -141,12 +142,21 @@ export async function serve(options: ServeOptions): Promise<ServedModel> {
       store.flush();
     } catch (error) {
       // Whoever asks the model is answered all the same.
-      const { message } = diskSentence(error) as Error;
+      const { message } = diskSentence(error, "sessions that end after that are recorded") as Error;
       audience.say(`the session ${session.id} is not recorded: ${message}`);
     }
   });
+  const forget = () => {
+    store?.close();
+    lock?.release();
+  };
   try {
-    if (record !== undefined) store = openTrajectoryStore(join(record, "trajectories"));
+    if (record !== undefined) {
+      // Two that write to one file would take each other's half lines for torn ones.
+      makeFolder(record);
+      lock = takeLock(record);
+      store = openTrajectoryStore(join(record, "trajectories"));
+    }
     const server = await serveGateway(opened.gateway, {
       ...{ host, port, allowedHosts, keys: apiKeys },
       say: (sentence) => audience.say(sentence),
@@ -159,12 +169,12 @@ export async function serve(options: ServeOptions): Promise<ServedModel> {
       async close() {
         await server.close();
         await opened.close();
-        store?.close();
+        forget();
       },
     };
   } catch (error) {
     await opened.close();
-    store?.close();
+    forget();
     throw error;
   }
 }

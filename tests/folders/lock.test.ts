@@ -33,7 +33,7 @@ it("another machine's is refused while it gives signs of life, whatever its proc
   foreignLock(folder, 20);
   expect(() => takeLock(folder)).toThrow(FolderBusyError);
   expect(() => takeLock(folder)).toThrow(
-    /process \d+ on node-7 is training in this folder \(last sign of life (19|20|21) s ago\)/,
+    /process \d+ on node-7 is at work in this folder \(last sign of life (19|20|21) s ago\)/,
   );
   expect(readdirSync(folder)).toEqual([LOCK_FILE]);
 });
@@ -79,7 +79,7 @@ it("of many that find a dead lock, one gets the folder", { timeout: 60_000 }, as
     }),
   );
   expect(answers.filter((answer) => answer === "mine")).toHaveLength(1);
-  expect(answers.filter((answer) => /is training in this folder/.test(answer))).toHaveLength(3);
+  expect(answers.filter((answer) => /is at work in this folder/.test(answer))).toHaveLength(3);
 });
 
 const isolated = ["--pid", "--fork", "--mount-proc"];

@@ -210,6 +210,19 @@ describe("a command", () => {
     expect(hung.all[0]!.status).toBe("timeout");
   });
 
+  it("that keeps all memory costs its episode", async () => {
+    const [node, file] = script(
+      "leaking.mjs",
+      `await ask();
+      for (const kept = []; task.data.number === 0; ) kept.push(new Array(1e5).fill(kept.length));
+      console.log('{"reward": 1}');`,
+    );
+    const command: [string, ...string[]] = [node, "--max-old-space-size=40", file];
+    const { all } = await played({ command, seconds: 60 }, [0, 1, 2]);
+    expect(all.map(({ status }) => status)).toEqual(["environment error", "won", "won"]);
+    expect(all[0]!.error).toMatch(/SIGABRT|SIGTRAP|code 134/);
+  });
+
   it("that cannot be found is a sentence", async () => {
     const { all } = await played({ command: ["no-such-program-anywhere"] });
     expect(all[0]!.error).toMatch(/cannot be found/);

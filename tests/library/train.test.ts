@@ -225,7 +225,7 @@ it("only one of two calls at once gets the folder, and the other is told", async
   const failed = calls.filter((result) => result.status === "rejected");
   expect(failed).toHaveLength(1);
   expect(String(failed[0]!.reason)).toMatch(
-    /FolderError: .*two: process \d+ is training in this folder\. Wait for it, or choose another/,
+    /FolderError: .*two: process \d+ is at work in this folder\. Wait for it, or choose another/,
   );
   expect(readdirSync(join(parent, "two"))).not.toContain("run.lock");
   expect(results("two")).toEqual(results("undisturbed"));

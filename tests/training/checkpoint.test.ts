@@ -303,7 +303,7 @@ describe("two processes in one folder", () => {
     const folder = copy();
     const lock = takeLock(folder);
     await expect(run(folder)).rejects.toThrow(
-      new RegExp(`process ${process.pid} is training in this folder`),
+      new RegExp(`process ${process.pid} is at work in this folder`),
     );
     lock.release();
     const gone = spawnSync(process.execPath, ["-e", ""]);

@@ -255,6 +255,8 @@ describe("constrained to admissible actions", () => {
 
 describe("models that are asked in words", () => {
   const asked: { model: string; content: string; key: string | undefined }[] = [];
+  /** Of three questions one is never answered, and one is answered without a mark. */
+  let isIll = false;
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (piece) => {
@@ -264,7 +266,9 @@ describe("models that are asked in words", () => {
       const body = JSON.parse(text) as { model: string; messages: { content: string }[] };
       const { content } = body.messages[0]!;
       asked.push({ model: body.model, content, key: request.headers.authorization });
-      const answer = content.startsWith("Judge") ? "<mark>5</mark>" : "It answered some lights.";
+      if (isIll && asked.length % 3 === 0) return;
+      const mark = isIll && asked.length % 3 === 1 ? "Well done!" : "<mark>5</mark>";
+      const answer = content.startsWith("Judge") ? mark : "It answered some lights.";
       response.setHeader("content-type", "application/json");
       response.end(
         JSON.stringify({ choices: [{ message: { content: answer }, finish_reason: "stop" }] }),
@@ -295,6 +299,26 @@ describe("models that are asked in words", () => {
     expect(asked[0]).toMatchObject({ model: "judy", key: "Bearer secret" });
     for (const { rewards, reward } of episodes)
       expect(rewards).toEqual({ environment: reward, judge: 2 });
+  });
+
+  it("a judge that times out, or gives no mark, costs its episodes alone", async () => {
+    asked.length = 0;
+    isIll = true;
+    const { run, metrics } = await trained(
+      ...["reward.judge=4", `reward.judge_endpoint=${address}`, "reward.judge_model=judy"],
+      ...["reward.seconds=2", "trainer.total_epochs=1"],
+    );
+    isIll = false;
+    server.closeAllConnections();
+    const episodes = [...readTrajectories(join(run, "trajectories"))];
+    const lost = episodes.filter(({ dropped }) => dropped !== undefined);
+    expect(lost).toHaveLength(Math.floor((2 * episodes.length) / 3));
+    const reasons = lost.map(({ dropped }) => dropped).join("\n");
+    expect(reasons).toMatch(/judge.*did not answer/);
+    expect(reasons).toMatch(/judge.*has no mark/);
+    for (const { dropped, rewards } of episodes)
+      if (dropped === undefined) expect(rewards).toMatchObject({ judge: 2 });
+    expect(metrics[0]!["training/faults/reward"]).toBe(lost.length);
   });
 
   it("a server sums the past up", async () => {

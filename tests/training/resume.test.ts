@@ -2,12 +2,11 @@
  * @file A run that is killed again and again, and goes on each time, is bitwise the run that nobody
  * disturbed.
  */
-import { watch } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/environments/index.ts";
 import { temporaryFolder } from "../rollout/support.ts";
-import { resultsOf, startRun } from "./support/processes.ts";
+import { killedRun, resultsOf, startRun } from "./support/processes.ts";
 import { tinySettings, warmTinyFolder } from "./support/runs.ts";
 
 const parent = temporaryFolder();
@@ -22,27 +21,6 @@ const settings = (run: string, own: readonly string[]) => [
   "trainer.val_before_train=True",
   ...own,
 ];
-
-/** Kills a run that has got to `iteration`, some moment later, or while it writes a checkpoint. */
-async function killedRun(
-  run: string,
-  own: readonly string[],
-  iteration: number,
-  moment: number | "checkpoint",
-): Promise<{ code: number | null; resumed: boolean }> {
-  let watcher: ReturnType<typeof watch> | undefined;
-  const { child, ended, lines } = startRun(settings(run, own), (line) => {
-    if (line !== `at ${iteration}`) return;
-    if (moment !== "checkpoint") setTimeout(() => child.kill("SIGKILL"), moment);
-    else
-      watcher ??= watch(join(run, "checkpoints"), (_, name) => {
-        if (name?.startsWith(".new-")) child.kill("SIGKILL");
-      });
-  });
-  const code = await ended;
-  watcher?.close();
-  return { code, resumed: lines.some((line) => line.startsWith("going on after")) };
-}
 
 const CASES: [name: string, own: string[], iterations: number, kills: number][] = [
   [
@@ -87,7 +65,12 @@ describe.each(CASES)("%s", (name, given, iterations, kills) => {
       // The first comes before anything is saved, or soon after; each a little later than the last.
       const iteration = kill === 0 ? 0 : Math.floor((kill * (iterations - 3)) / kills);
       const moment = kill % 3 === 2 ? "checkpoint" : random.integer(120);
-      const { code, resumed } = await killedRun(disturbed, own, iteration, moment);
+      const { code, resumed } = await killedRun(
+        settings(disturbed, own),
+        disturbed,
+        `at ${iteration}`,
+        moment,
+      );
       expect(code, `kill ${kill} at ${iteration}`).toBe(null);
       if (previous > 2) expect(resumed).toBe(true);
       previous = iteration;

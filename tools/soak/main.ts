@@ -6,19 +6,21 @@
  *   --minutes N     default 30
  *   --folder DIR    where runs, samples (samples.json) and curves (*.svg) are kept. Default build/soak
  *   --seed S        default 1
+ *   --show          runs nothing: the table and the curves of what is in the folder
+ *   --compile WHEN  usual; never: V8 makes bytecode of a function once, and nothing better when it is called often, so that code
+ *                   cannot grow, and what does is data. Default: usual
  *   --snapshots N   a heap snapshot (round-N.heapsnapshot) after every N rounds, for compare.ts. It takes memory itself, so
  *                   look at RSS in a soak without. Default: none
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { writeHeapSnapshot } from "node:v8";
+import { setFlagsFromString, writeHeapSnapshot } from "node:v8";
 import { serveDashboard } from "../../src/dashboard/index.ts";
 import { train } from "../../src/library/index.ts";
-import { curveSvg } from "../../src/monitoring/index.ts";
 import { faultyWorld } from "./faulty.ts";
 import { MEASURES, type Sample, sampleNow } from "./sample.ts";
-import { trendOf } from "./trend.ts";
+import { type Found, foundFile, summary } from "./summary.ts";
 import { watchDashboard } from "./watch.ts";
 import { fallibleReward, leakingProgram, lights } from "./worlds.ts";
 
@@ -28,12 +30,19 @@ const { values } = parseArgs({
     folder: { type: "string", default: join("build", "soak") },
     seed: { type: "string", default: "1" },
     snapshots: { type: "string", default: "0" },
+    compile: { type: "string", default: "usual" },
+    show: { type: "boolean", default: false },
   },
 });
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 const snapshots = Number(values.snapshots);
 const { folder } = values;
+if (values.show) process.exit(summary(folder) ? 0 : 1);
+const BYTECODE_ALONE = [
+  ...["--no-opt", "--no-sparkplug", "--no-lazy-feedback-allocation", "--no-flush-bytecode"],
+];
+if (values.compile === "never") for (const flag of BYTECODE_ALONE) setFlagsFromString(flag);
 const REMOVE = { recursive: true, force: true };
 rmSync(folder, REMOVE);
 mkdirSync(folder, { recursive: true });
@@ -91,9 +100,11 @@ for (let round = 1; passed() < minutes; round++) {
     ...{ iterations: PROGRAM_ITERATIONS * ofRun, agent: { replyTokens: 4 }, warmStart: false },
   });
   samples.push(sampleNow(passed()));
-  writeFileSync(join(folder, "samples.json"), JSON.stringify({ samples, injected }));
+  const iterations = round * (ITERATIONS + PROGRAM_ITERATIONS);
+  const found: Found = { samples, injected, iterations, roundsOfRun: ROUNDS_OF_RUN };
+  writeFileSync(foundFile(folder), JSON.stringify(found));
   const last = samples.at(-1)!;
-  const shown = MEASURES.map((name) => `${name} ${last[name].toFixed(0)}`).join(", ");
+  const shown = MEASURES.map((name) => `${name} ${last[name].toFixed(1)}`).join(", ");
   console.log(`${last.minutes.toFixed(1)} min, round ${round}: ${shown}`);
   const isWanted = snapshots > 0 && round % snapshots === 0;
   if (isWanted) writeHeapSnapshot(join(folder, `round-${round}.heapsnapshot`));
@@ -102,34 +113,4 @@ watching.abort();
 await watched;
 await dashboard.close();
 close();
-summary();
-process.exit();
-
-function summary(): void {
-  const iterations = samples.length * (ITERATIONS + PROGRAM_ITERATIONS);
-  const faults = Object.values(injected).reduce((sum, times) => sum + times, 0);
-  console.log(`\n${samples.length} rounds, ${iterations} iterations, ${faults} faults:`);
-  for (const [name, times] of Object.entries(injected).sort()) console.log(`  ${name}: ${times}`);
-  const hours = samples.map((sample) => sample.minutes / 60);
-  let isFlat = true;
-  console.log("\nmeasure       level   per hour (95 %)");
-  for (const name of MEASURES) {
-    const measured = samples.map((sample) => sample[name]);
-    const trend = trendOf(hours, measured);
-    isFlat &&= trend.isFlat;
-    console.log(
-      `${name.padEnd(9)} ${trend.level.toFixed(1).padStart(9)}   ${trend.slope.toFixed(1)} ± ${trend.margin.toFixed(1)}: ` +
-        (trend.isFlat ? "flat" : "NOT FLAT"),
-    );
-    const points = samples.map((sample) => ({ x: sample.minutes, y: sample[name] }));
-    writeFileSync(
-      join(folder, `${name}.svg`),
-      curveSvg({
-        title: `${name} over a soak`,
-        ...{ x: "minutes", y: name, series: [{ name, runs: [points] }] },
-      }),
-    );
-  }
-  console.log(isFlat ? "everything is flat" : "something grows");
-  process.exitCode = isFlat ? 0 : 1;
-}
+process.exit(summary(folder) ? 0 : 1);

@@ -8,13 +8,14 @@ import { readSettings } from "../../config/index.ts";
 import { convergence, phaseTimes, successReport } from "../../evaluation/index.ts";
 import { type Evaluation, evaluate, isFirstRank } from "../../library/index.ts";
 import { readMetrics } from "../../monitoring/index.ts";
-import { openTrajectoryStore } from "../../rollout/index.ts";
+import type { Trajectory, TrajectoryStore } from "../../rollout/index.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
 import { numberFrom, UsageError, wholeNumber } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
 import { interruptible } from "../support/interrupt.ts";
 import { asRanks } from "../support/local-ranks.ts";
 import { print } from "../support/print.ts";
+import { emptyStore } from "../support/stores.ts";
 
 export const evalCommand: Command = {
   help: [
@@ -58,7 +59,7 @@ export const evalCommand: Command = {
     if (code !== undefined) return code;
     // Before anything is played: a folder that cannot be written to is known now.
     const store =
-      values.out === undefined || !isFirstRank() ? undefined : openTrajectoryStore(values.out);
+      values.out === undefined || !isFirstRank() ? undefined : emptyStore(values.out, values.out);
     const found = await interruptible((signal) =>
       evaluate({
         ...{ model, against: values.against, split: values.split, signal },
@@ -69,13 +70,23 @@ export const evalCommand: Command = {
         progress: process.stderr,
       }),
     );
-    for (const trajectory of found.trajectories) store?.append(trajectory);
-    store?.close();
+    if (store) keep(store, found.trajectories);
     if (!isFirstRank()) return 0;
     print(values.json ? JSON.stringify(facts(found), null, 2) : report(found));
     return 0;
   },
 };
+
+/** All of them or none: the same command must not find a part of what it is about to write. */
+function keep(store: TrajectoryStore, trajectories: readonly Trajectory[]): void {
+  try {
+    for (const trajectory of trajectories) store.append(trajectory);
+    store.close();
+  } catch (error) {
+    store.truncate(0);
+    throw error;
+  }
+}
 
 function temperatureOf(values: { greedy: boolean; temperature?: string }): number | undefined {
   if (values.greedy) return 0;

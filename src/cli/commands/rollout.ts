@@ -2,7 +2,6 @@
  * @file `openmanus-rl rollout`: a model or an expert plays tasks of a world; how often it wins, and its
  * trajectories.
  */
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type ExampleOptions,
@@ -24,7 +23,7 @@ import {
   successRates,
   successReport,
 } from "../../evaluation/index.ts";
-import { makeFolder, ownedFolder } from "../../folders/index.ts";
+import { diskSentence, makeFolder, ownedFolder, writeJson } from "../../folders/index.ts";
 import { audienceOf, fetchedModel, withRanks } from "../../library/index.ts";
 import { ModelFileError, modelFolderOf } from "../../models/index.ts";
 import { keyAt } from "../../network/index.ts";
@@ -35,7 +34,6 @@ import {
   FINDINGS_FILE,
   type Findings,
   mergeAccounts,
-  openTrajectoryStore,
   type ReplyRequest,
   type RolloutAccount,
   type SearchFindings,
@@ -51,6 +49,7 @@ import type { Command } from "../main.ts";
 import { interruptible } from "../support/interrupt.ts";
 import { print, printError } from "../support/print.ts";
 import { rolloutProgress } from "../support/rollout-progress.ts";
+import { emptyStore } from "../support/stores.ts";
 
 export const rollout: Command = {
   help: ROLLOUT_HELP,
@@ -207,7 +206,7 @@ async function play(
   /** Of ranks other than 0, which stores what all have played. */
   const toSend: Trajectory[] = [];
   const onEpisode = (trajectory: Trajectory) => {
-    store?.append(trajectory);
+    if (store) append(store, trajectory);
     if (!ranks.isFirst && options.out !== undefined) toSend.push(trajectory);
     if (ranks.isFirst) progress.episode(trajectory);
     const { task, group, member } = trajectory;
@@ -238,7 +237,7 @@ async function play(
     const seconds = Math.max(...accounts.map((one) => one.seconds));
     account = { ...mergeAccounts(accounts), seconds };
     const sent = ranks.toFirst(toSend).slice(1).flat();
-    for (const trajectory of sent) store?.append(trajectory);
+    if (store) for (const trajectory of sent) append(store, trajectory);
     const known = ranks.toFirst(findings).flat();
     known.sort((a, b) => places.get(a.task)! - places.get(b.task)!);
     for (const one of known) appendFindings(join(options.out!, FINDINGS_FILE), one);
@@ -253,12 +252,21 @@ async function play(
   const table = successRates(all.map(({ facts }) => facts));
   const facts = { world: setting.about.name, ...described(options, player.agent), table, account };
   if (options.out !== undefined)
-    writeFileSync(
-      join(options.out, "rollout.json"),
-      `${JSON.stringify({ ...facts, tokenizer: player.tokenizer ?? null }, null, 2)}\n`,
-    );
+    writeJson(join(options.out, "rollout.json"), {
+      ...facts,
+      tokenizer: player.tokenizer ?? null,
+    });
   print(options.json ? JSON.stringify(facts, null, 2) : report(table, account, options));
   return account.leftOut === account.episodes ? 1 : 0;
+}
+
+/** A rollout that ended before its end is not gone on with. */
+function append(store: TrajectoryStore, trajectory: Trajectory): void {
+  try {
+    store.append(trajectory);
+  } catch (error) {
+    throw diskSentence(error, "remove this folder, or choose another, and run the command again");
+  }
 }
 
 /** A folder that has trajectories already is not mixed with others. */
@@ -266,10 +274,7 @@ function newStore(folder: string): TrajectoryStore {
   makeFolder(folder);
   const owned = ownedFolder(folder, "rollout");
   owned.claim(["trajectories", "rollout.json", FINDINGS_FILE]);
-  const store = openTrajectoryStore(join(folder, "trajectories"));
-  if (store.episodes().length === 0) return store;
-  store.close();
-  throw new UsageError(`${folder} has trajectories already; choose another folder, or remove it.`);
+  return emptyStore(join(folder, "trajectories"), folder);
 }
 
 /** The settings that a rollout's numbers depend on. */

@@ -1,9 +1,10 @@
 /**
  * @file `openmanus-rl trajectories list|show|export`: episodes that were stored.
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { aligned } from "../../evaluation/index.ts";
+import { writeText } from "../../folders/index.ts";
 import { byteChat, loadTokenizer, type Tokenizer } from "../../models/index.ts";
 import {
   readTrajectories,
@@ -158,12 +159,12 @@ function exportTo(path: string, values: { to?: string; output?: string; won: boo
   const all = [...read(path)].filter(({ won }) => won || !values.won);
   let count = all.length;
   if (to === "messages") {
-    writeFileSync(output, `${JSON.stringify(all.map(toDocumentMessages), null, 1)}\n`);
+    writeText(output, `${JSON.stringify(all.map(toDocumentMessages), null, 1)}\n`);
   } else if (to === "chat") {
     const chats = all.flatMap((one) =>
       toChats(one).map((messages) => JSON.stringify({ messages })),
     );
-    writeFileSync(output, chats.map((line) => `${line}\n`).join(""));
+    writeText(output, chats.map((line) => `${line}\n`).join(""));
     count = chats.length;
   } else if (to === "parquet") {
     count = writeParquet(output, all);

@@ -3,8 +3,9 @@
  * (SHA-256) down beside the data, and from then on the file must stay the same, wherever it comes from
  * and also when the data was removed meanwhile. A sum that somebody knows can be given from the start.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { writeJson } from "../../folders/index.ts";
 import { DownloadError } from "./download.ts";
 
 export interface SumOptions {
@@ -69,7 +70,7 @@ export function rememberSums(
   const place = sumsFile(folder);
   const sums = Object.fromEntries(found.map(({ name, sha256 }) => [name, sha256]));
   mkdirSync(dirname(place), { recursive: true });
-  writeFileSync(place, `${JSON.stringify({ ...readSums(place), ...sums }, null, 2)}\n`);
+  writeJson(place, { ...readSums(place), ...sums });
 }
 
 function givenSum(name: string, sums: readonly string[] = []): string | undefined {

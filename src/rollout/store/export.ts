@@ -1,9 +1,11 @@
 /**
  * @file Trajectories for others: the documents' list of messages, chat messages, a parquet file for SFT.
  */
+import { renameSync } from "node:fs";
 import type { SchemaElement } from "hyparquet";
 import { parquetWriteFile } from "hyparquet-writer";
 import type { Json } from "../../environments/index.ts";
+import { naming, removeIfPossible, temporaryName } from "../../folders/index.ts";
 import type { ChatMessage } from "../../models/index.ts";
 import { rowsOf, type Trajectory } from "../trajectory.ts";
 
@@ -82,6 +84,13 @@ export function writeParquet(file: string, trajectories: Iterable<Trajectory>): 
       columns.won.push(trajectory.won);
     }
   const columnData = Object.entries(columns).map(([name, data]) => ({ name, data }));
-  parquetWriteFile({ filename: file, columnData, schema: SCHEMA });
+  const temporary = temporaryName(file);
+  try {
+    naming(file, () => parquetWriteFile({ filename: temporary, columnData, schema: SCHEMA }));
+    renameSync(temporary, file);
+  } catch (error) {
+    removeIfPossible(temporary);
+    throw error;
+  }
   return columns.messages.length;
 }

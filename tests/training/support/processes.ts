@@ -2,7 +2,7 @@
  * @file Runs in processes of their own, and what they leave in their folders.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, watch } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -43,6 +43,30 @@ export function startScript(
     });
   const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
   return { child, lines, ended };
+}
+
+/** When a run is killed: milliseconds after it said a line, or while it writes a checkpoint after that. */
+export type Kill = number | "checkpoint";
+
+/** Kills a run; its code is null, and `resumed` whether it had gone on from a checkpoint. */
+export async function killedRun(
+  settings: readonly string[],
+  run: string,
+  line: string,
+  kill: Kill,
+): Promise<{ code: number | null; resumed: boolean }> {
+  let watcher: ReturnType<typeof watch> | undefined;
+  const { child, ended, lines } = startRun(settings, (said) => {
+    if (said !== line) return;
+    if (kill !== "checkpoint") setTimeout(() => child.kill("SIGKILL"), kill);
+    else
+      watcher ??= watch(join(run, "checkpoints"), (_, name) => {
+        if (name?.startsWith(".new-")) child.kill("SIGKILL");
+      });
+  });
+  const code = await ended;
+  watcher?.close();
+  return { code, resumed: lines.some((said) => said.startsWith("going on after")) };
 }
 
 /** Everything in a run's folder that must be the same whenever the run is. */
