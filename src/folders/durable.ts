@@ -22,7 +22,7 @@ export function temporaryName(path: string): string {
 export function writeDurably(path: string, write: (descriptor: number) => void): void {
   const temporary = temporaryName(path);
   try {
-    const descriptor = openSync(temporary, "w");
+    const descriptor = naming(path, () => openSync(temporary, "w"), temporary);
     try {
       naming(path, () => {
         write(descriptor);

@@ -24,16 +24,20 @@ export function written<Value>(folder: string, write: () => Value): Value {
   }
 }
 
-/** What a write to an open file is refused with has no name of the file: it gets it here. */
-export function naming<Value>(file: string, write: () => Value): Value {
+/**
+ * What a write to an open file is refused with has no name of the file: it gets it here. Nor is the name that it has until it
+ * is whole (`temporary`) what anybody asked for.
+ */
+export function naming<Value>(file: string, write: () => Value, temporary?: string): Value {
   try {
     return write();
   } catch (error) {
     const refused = error as NodeJS.ErrnoException;
-    if (refused instanceof Error && refused.code !== undefined && refused.path === undefined) {
-      refused.path = file;
-      refused.message += ` '${file}'`;
-    }
+    if (!(refused instanceof Error) || refused.code === undefined) throw error;
+    if (refused.path === undefined) refused.message += ` '${file}'`;
+    else if (refused.path === temporary) refused.message = refused.message.replace(temporary, file);
+    else throw error;
+    refused.path = file;
     throw error;
   }
 }

@@ -86,7 +86,11 @@ export function writeParquet(file: string, trajectories: Iterable<Trajectory>): 
   const columnData = Object.entries(columns).map(([name, data]) => ({ name, data }));
   const temporary = temporaryName(file);
   try {
-    naming(file, () => parquetWriteFile({ filename: temporary, columnData, schema: SCHEMA }));
+    naming(
+      file,
+      () => parquetWriteFile({ filename: temporary, columnData, schema: SCHEMA }),
+      temporary,
+    );
     renameSync(temporary, file);
   } catch (error) {
     removeIfPossible(temporary);
