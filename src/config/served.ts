@@ -3,12 +3,17 @@
  */
 import { findVllm, VLLM_VARIABLE } from "../generation/index.ts";
 import { findRendezvous, kindOf, ncclProblem } from "../torch/index.ts";
-import { probeTolerance, type ServedOptions } from "../training/index.ts";
+import { playersOptions, probeTolerance, type ServedOptions } from "../training/index.ts";
 import { ConfigError } from "./override.ts";
 import type { Config } from "./schema.ts";
 import { secretOf } from "./secrets.ts";
 
 const ROLLOUT = "actor_rollout_ref.rollout";
+
+/** Settings that players know, too. */
+const PLAYERS_ALSO = ["weights_folder", "sync_tolerance", "start_seconds", "answer_seconds"].map(
+  (name) => `vllm.${name}`,
+);
 
 /** Settings that only servers have. */
 const SERVERS_ONLY = [
@@ -20,13 +25,43 @@ const SERVERS_ONLY = [
   ...["start_seconds", "answer_seconds"].map((n) => `vllm.${n}`),
 ];
 
-/** Undefined: our own engine plays. */
+/** Undefined: the engine in this process plays. */
 export function servedOptions(config: Config): ServedOptions | undefined {
+  const executable = programOf(config);
+  if (playsServed(config, executable)) return vllmServed(config, executable);
+  return config.actor_rollout_ref.rollout.players > 0 ? playersServed(config) : undefined;
+}
+
+function playersServed(config: Config): ServedOptions {
   const { trainer, actor_rollout_ref: policy } = config;
   const { rollout, model } = policy;
   const { vllm } = rollout;
-  const executable = programOf(config);
-  if (!playsServed(config, executable)) return undefined;
+  return {
+    vllm: playersOptions({
+      players: rollout.players,
+      ahead: rollout.one_step_off ?? false,
+      dtype: model.dtype,
+      engine: {
+        cacheBytes: rollout.cache_bytes,
+        tokensPerStep: rollout.max_num_batched_tokens,
+        speculation: rollout.speculation,
+        quantization: rollout.quantization ?? undefined,
+      },
+      threads: trainer.threads ?? undefined,
+      startSeconds: vllm.start_seconds,
+      answerSeconds: vllm.answer_seconds,
+    }),
+    contextLength: undefined,
+    tolerance: vllm.sync_tolerance ?? probeTolerance(model.dtype),
+    adapters: false,
+    weightsFolder: vllm.weights_folder,
+  };
+}
+
+function vllmServed(config: Config, executable: string | undefined): ServedOptions {
+  const { trainer, actor_rollout_ref: policy } = config;
+  const { rollout, model } = policy;
+  const { vllm } = rollout;
   const device = trainer.device;
   const dtype = rollout.dtype ?? model.dtype;
   const { localRank } = findRendezvous();
@@ -131,34 +166,59 @@ function wordsOf(options: Readonly<Record<string, string | number | boolean>>): 
 
 /** What servers cannot do. */
 export function servedProblems(config: Config): string[] {
-  if (!playsServed(config, programOf(config))) return [];
+  const byVllm = playsServed(config, programOf(config));
   const { algorithm, actor_rollout_ref: policy } = config;
   const { rollout } = policy;
+  if (!byVllm && rollout.players === 0) return [];
   const { rollout_is: weights, rollout_rs, bypass_mode } = algorithm.rollout_correction;
-  const problems = transferProblems(config);
-  for (const setting of ["constrain", "quantization"] as const)
+  const who = byVllm
+    ? `with ${ROLLOUT}.name=vllm servers generate`
+    : `with ${ROLLOUT}.players=${rollout.players} other processes generate`;
+  const problems = byVllm ? transferProblems(config) : playersProblems(config);
+  const refused = byVllm ? (["constrain", "quantization"] as const) : (["constrain"] as const);
+  for (const setting of refused)
     if (rollout[setting])
-      problems.push(
-        `${ROLLOUT}.${setting} is of our own engine; with ${ROLLOUT}.name=vllm servers generate.`,
-      );
+      problems.push(`${ROLLOUT}.${setting} is of the engine in the training process; ${who}.`);
   if (algorithm.replay.enable)
     problems.push(
-      `algorithm.replay.enable=True needs log-probabilities that are exact; with ${ROLLOUT}.name=vllm servers generate.`,
+      `algorithm.replay.enable=True needs the log-probabilities of the engine in the training process; ${who}.`,
     );
   const corrects = (weights !== null && weights !== "none") || rollout_rs !== null || bypass_mode;
   if (corrects && rollout.temperature !== 1)
     problems.push(
-      "algorithm.rollout_correction compares log-probabilities of the rollout with those of training. A vLLM server " +
-        `tells those at temperature 1, and ${ROLLOUT}.temperature is ${rollout.temperature}: set it to 1, or leave ` +
+      "algorithm.rollout_correction compares log-probabilities of the rollout with those of training. Servers and players " +
+        `tell those at temperature 1, and ${ROLLOUT}.temperature is ${rollout.temperature}: set it to 1, or leave ` +
         "the correction (and bypass_mode) out.",
+    );
+  return problems;
+}
+
+/** What processes that only play cannot do. */
+function playersProblems({ trainer, actor_rollout_ref: { rollout } }: Config): string[] {
+  const name = `${ROLLOUT}.players=${rollout.players}`;
+  const problems: string[] = [];
+  if (kindOf(trainer.device) !== "cpu")
+    problems.push(
+      `${name}: players compute on the CPU, and trainer.device is ${trainer.device}: leave it out, or have vLLM play ` +
+        `(${ROLLOUT}.name=vllm).`,
+    );
+  if (rollout.tensor_model_parallel_size > 1)
+    problems.push(
+      `${name}: a player has all of the weights; ${ROLLOUT}.tensor_model_parallel_size=` +
+        `${rollout.tensor_model_parallel_size} splits them: use one of the two.`,
     );
   return problems;
 }
 
 /** What somebody should know who asked for another engine than the one that will play. */
 export function engineNotes(config: Config, isGiven: (path: string) => boolean): string[] {
-  const { name } = config.actor_rollout_ref.rollout;
-  if (playsServed(config, programOf(config))) return [];
+  const { name, players } = config.actor_rollout_ref.rollout;
+  if (playsServed(config, programOf(config)))
+    return players === 0
+      ? []
+      : [
+          `${ROLLOUT}.players has no effect here: vLLM's servers play, data_parallel_size says how many.`,
+        ];
   const notes: string[] = [];
   if (name === "vllm")
     notes.push(
@@ -169,10 +229,11 @@ export function engineNotes(config: Config, isGiven: (path: string) => boolean):
     notes.push(
       `${ROLLOUT}.name has no effect here: "${name}" is no engine of ours; there are openmanus and vllm.`,
     );
-  for (const setting of SERVERS_ONLY)
+  const known = players > 0 ? PLAYERS_ALSO : [];
+  for (const setting of SERVERS_ONLY.filter((one) => !known.includes(one)))
     if (isGiven(`${ROLLOUT}.${setting}`))
       notes.push(
-        `${ROLLOUT}.${setting} has no effect here: it is for servers, and our own engine plays.`,
+        `${ROLLOUT}.${setting} has no effect here: it is for vLLM's servers, and our own engine plays.`,
       );
   return notes;
 }
