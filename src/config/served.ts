@@ -3,17 +3,14 @@
  */
 import { findVllm, VLLM_VARIABLE } from "../generation/index.ts";
 import { findRendezvous, kindOf, ncclProblem } from "../torch/index.ts";
-import { playersOptions, probeTolerance, type ServedOptions } from "../training/index.ts";
+import { probeTolerance, type ServedOptions } from "../training/index.ts";
+import { trainersGpus, visibleGpus } from "./gpus.ts";
 import { ConfigError } from "./override.ts";
+import { PLAYERS_ALSO, playersProblems, playersServed } from "./players.ts";
 import type { Config } from "./schema.ts";
 import { secretOf } from "./secrets.ts";
 
 const ROLLOUT = "actor_rollout_ref.rollout";
-
-/** Settings that players know, too. */
-const PLAYERS_ALSO = ["weights_folder", "sync_tolerance", "start_seconds", "answer_seconds"].map(
-  (name) => `vllm.${name}`,
-);
 
 /** Settings that only servers have. */
 const SERVERS_ONLY = [
@@ -30,32 +27,6 @@ export function servedOptions(config: Config): ServedOptions | undefined {
   const executable = programOf(config);
   if (playsServed(config, executable)) return vllmServed(config, executable);
   return config.actor_rollout_ref.rollout.players > 0 ? playersServed(config) : undefined;
-}
-
-function playersServed(config: Config): ServedOptions {
-  const { trainer, actor_rollout_ref: policy } = config;
-  const { rollout, model } = policy;
-  const { vllm } = rollout;
-  return {
-    vllm: playersOptions({
-      players: rollout.players,
-      ahead: rollout.one_step_off ?? false,
-      dtype: model.dtype,
-      engine: {
-        cacheBytes: rollout.cache_bytes,
-        tokensPerStep: rollout.max_num_batched_tokens,
-        speculation: rollout.speculation,
-        quantization: rollout.quantization ?? undefined,
-      },
-      threads: trainer.threads ?? undefined,
-      startSeconds: vllm.start_seconds,
-      answerSeconds: vllm.answer_seconds,
-    }),
-    contextLength: undefined,
-    tolerance: vllm.sync_tolerance ?? probeTolerance(model.dtype),
-    adapters: false,
-    weightsFolder: vllm.weights_folder,
-  };
 }
 
 function vllmServed(config: Config, executable: string | undefined): ServedOptions {
@@ -88,8 +59,12 @@ function vllmServed(config: Config, executable: string | undefined): ServedOptio
           ? undefined
           : (replica) => {
               const before = localRank * rollout.data_parallel_size + replica;
-              const first = trainersGpus(config) + before * perReplica;
-              return Array.from({ length: perReplica }, (_, i) => first + i).join(",");
+              const first = trainersGpus({ trainer, rollout }) + before * perReplica;
+              const gpus = visibleGpus();
+              return Array.from(
+                { length: perReplica },
+                (_, i) => gpus?.[first + i] ?? String(first + i),
+              ).join(",");
             },
       weights: vllm.weights,
       words: wordsOf(rollout.engine_kwargs?.vllm ?? {}),
@@ -101,13 +76,6 @@ function vllmServed(config: Config, executable: string | undefined): ServedOptio
     adapters: vllm.lora === "adapter",
     weightsFolder: vllm.weights_folder,
   };
-}
-
-/** How many GPUs servers leave to the trainer: NCCL refuses two ranks on one. */
-function trainersGpus({ trainer, actor_rollout_ref: { rollout } }: Config): number {
-  if (rollout.vllm.weights !== "nccl") return 0;
-  const last = Number(trainer.device.split(":")[1] ?? 0);
-  return Math.max(trainer.n_gpus_per_node, last + 1);
 }
 
 /** Why weights cannot be sent from GPU to GPU. */
@@ -124,6 +92,17 @@ function transferProblems({ trainer, actor_rollout_ref: { rollout } }: Config): 
     const problem = ncclProblem();
     if (problem !== undefined) problems.push(`${name}: ${problem}; or ${files}.`);
   }
+  const gpus = visibleGpus();
+  const needed =
+    trainersGpus({ trainer, rollout }) +
+    Math.max(1, trainer.n_gpus_per_node) *
+      rollout.data_parallel_size *
+      rollout.tensor_model_parallel_size;
+  if (rollout.vllm.urls.length === 0 && gpus && gpus.length < needed)
+    problems.push(
+      `${name}: training and its servers need ${needed} GPUs, because NCCL refuses two processes on one, and there are ` +
+        `${gpus.length} here (${gpus.join(", ")}): take fewer servers, or ${files}.`,
+    );
   if (findRendezvous().worldSize > 1 && trainer.n_gpus_per_node === 0)
     problems.push(
       `${name} gives servers the GPUs behind those of the training processes: say how many of these a machine has, ` +
@@ -189,23 +168,6 @@ export function servedProblems(config: Config): string[] {
       "algorithm.rollout_correction compares log-probabilities of the rollout with those of training. Servers and players " +
         `tell those at temperature 1, and ${ROLLOUT}.temperature is ${rollout.temperature}: set it to 1, or leave ` +
         "the correction (and bypass_mode) out.",
-    );
-  return problems;
-}
-
-/** What processes that only play cannot do. */
-function playersProblems({ trainer, actor_rollout_ref: { rollout } }: Config): string[] {
-  const name = `${ROLLOUT}.players=${rollout.players}`;
-  const problems: string[] = [];
-  if (kindOf(trainer.device) !== "cpu")
-    problems.push(
-      `${name}: players compute on the CPU, and trainer.device is ${trainer.device}: leave it out, or have vLLM play ` +
-        `(${ROLLOUT}.name=vllm).`,
-    );
-  if (rollout.tensor_model_parallel_size > 1)
-    problems.push(
-      `${name}: a player has all of the weights; ${ROLLOUT}.tensor_model_parallel_size=` +
-        `${rollout.tensor_model_parallel_size} splits them: use one of the two.`,
     );
   return problems;
 }
