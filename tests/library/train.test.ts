@@ -72,6 +72,24 @@ describe("a run goes on", () => {
     expect(results("aborted")).toEqual(results("undisturbed"));
   });
 
+  it("with processes that only play, while it learns", async () => {
+    const played = (players: number): Partial<TrainOptions> => ({
+      settings: {
+        trainer: { threads: 1 },
+        actor_rollout_ref: { rollout: { players, one_step_off: true } },
+        algorithm: { rollout_correction: { rollout_is: "token" } },
+      },
+    });
+    await train(options("ahead", played(0)));
+    await train(options("players", { ...played(1), iterations: 2 }));
+    const rest = await train(options("players", played(1)));
+    expect(rest).toMatchObject({ resumedFrom: 2, state: { step: ITERATIONS } });
+    const weights = (name: string) => results(name).weights["actor/model.safetensors"];
+    expect(weights("ahead")).toBeDefined();
+    expect(weights("players") === weights("ahead")).toBe(true);
+    expect(weights("players") === weights("undisturbed")).toBe(false);
+  }, 120_000);
+
   it("not at all when the signal comes first, and nothing is trained", async () => {
     const run = await train(options("before", { signal: AbortSignal.abort() }));
     expect(run).toMatchObject({ interrupted: true, state: { step: 0 }, model: undefined });
