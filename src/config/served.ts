@@ -98,7 +98,8 @@ function transferProblems({ trainer, actor_rollout_ref: { rollout } }: Config): 
     Math.max(1, trainer.n_gpus_per_node) *
       rollout.data_parallel_size *
       rollout.tensor_model_parallel_size;
-  if (rollout.vllm.urls.length === 0 && gpus && gpus.length < needed)
+  const isKnown = kindOf(trainer.device) === "cuda" && rollout.vllm.urls.length === 0;
+  if (isKnown && gpus && gpus.length < needed)
     problems.push(
       `${name}: training and its servers need ${needed} GPUs, because NCCL refuses two processes on one, and there are ` +
         `${gpus.length} here (${gpus.join(", ")}): take fewer servers, or ${files}.`,

@@ -81,9 +81,16 @@ describe("a run goes on", () => {
       },
     });
     await train(options("ahead", played(0)));
-    await train(options("players", { ...played(1), iterations: 2 }));
+    const stopping = new AbortController();
+    await train(
+      options("players", {
+        ...played(1),
+        signal: stopping.signal,
+        onIteration: (iteration) => void (iteration === 2 && stopping.abort()),
+      }),
+    );
     const rest = await train(options("players", played(1)));
-    expect(rest).toMatchObject({ resumedFrom: 2, state: { step: ITERATIONS } });
+    expect(rest).toMatchObject({ resumedFrom: 3, state: { step: ITERATIONS } });
     const weights = (name: string) => results(name).weights["actor/model.safetensors"];
     expect(weights("ahead")).toBeDefined();
     expect(weights("players") === weights("ahead")).toBe(true);
