@@ -4,7 +4,9 @@
 import { findVllm, VLLM_VARIABLE } from "../generation/index.ts";
 import { findRendezvous, kindOf, ncclProblem } from "../torch/index.ts";
 import { probeTolerance, type ServedOptions } from "../training/index.ts";
+import { trainersGpus, visibleGpus } from "./gpus.ts";
 import { ConfigError } from "./override.ts";
+import { PLAYERS_ALSO, playersProblems, playersServed } from "./players.ts";
 import type { Config } from "./schema.ts";
 import { secretOf } from "./secrets.ts";
 
@@ -20,13 +22,17 @@ const SERVERS_ONLY = [
   ...["start_seconds", "answer_seconds"].map((n) => `vllm.${n}`),
 ];
 
-/** Undefined: our own engine plays. */
+/** Undefined: the engine in this process plays. */
 export function servedOptions(config: Config): ServedOptions | undefined {
+  const executable = programOf(config);
+  if (playsServed(config, executable)) return vllmServed(config, executable);
+  return config.actor_rollout_ref.rollout.players > 0 ? playersServed(config) : undefined;
+}
+
+function vllmServed(config: Config, executable: string | undefined): ServedOptions {
   const { trainer, actor_rollout_ref: policy } = config;
   const { rollout, model } = policy;
   const { vllm } = rollout;
-  const executable = programOf(config);
-  if (!playsServed(config, executable)) return undefined;
   const device = trainer.device;
   const dtype = rollout.dtype ?? model.dtype;
   const { localRank } = findRendezvous();
@@ -53,8 +59,12 @@ export function servedOptions(config: Config): ServedOptions | undefined {
           ? undefined
           : (replica) => {
               const before = localRank * rollout.data_parallel_size + replica;
-              const first = trainersGpus(config) + before * perReplica;
-              return Array.from({ length: perReplica }, (_, i) => first + i).join(",");
+              const first = trainersGpus({ trainer, rollout }) + before * perReplica;
+              const gpus = visibleGpus();
+              return Array.from(
+                { length: perReplica },
+                (_, i) => gpus?.[first + i] ?? String(first + i),
+              ).join(",");
             },
       weights: vllm.weights,
       words: wordsOf(rollout.engine_kwargs?.vllm ?? {}),
@@ -66,13 +76,6 @@ export function servedOptions(config: Config): ServedOptions | undefined {
     adapters: vllm.lora === "adapter",
     weightsFolder: vllm.weights_folder,
   };
-}
-
-/** How many GPUs servers leave to the trainer: NCCL refuses two ranks on one. */
-function trainersGpus({ trainer, actor_rollout_ref: { rollout } }: Config): number {
-  if (rollout.vllm.weights !== "nccl") return 0;
-  const last = Number(trainer.device.split(":")[1] ?? 0);
-  return Math.max(trainer.n_gpus_per_node, last + 1);
 }
 
 /** Why weights cannot be sent from GPU to GPU. */
@@ -89,6 +92,18 @@ function transferProblems({ trainer, actor_rollout_ref: { rollout } }: Config): 
     const problem = ncclProblem();
     if (problem !== undefined) problems.push(`${name}: ${problem}; or ${files}.`);
   }
+  const gpus = visibleGpus();
+  const needed =
+    trainersGpus({ trainer, rollout }) +
+    Math.max(1, trainer.n_gpus_per_node) *
+      rollout.data_parallel_size *
+      rollout.tensor_model_parallel_size;
+  const isKnown = kindOf(trainer.device) === "cuda" && rollout.vllm.urls.length === 0;
+  if (isKnown && gpus && gpus.length < needed)
+    problems.push(
+      `${name}: training and its servers need ${needed} GPUs, because NCCL refuses two processes on one, and there are ` +
+        `${gpus.length} here (${gpus.join(", ")}): take fewer servers, or ${files}.`,
+    );
   if (findRendezvous().worldSize > 1 && trainer.n_gpus_per_node === 0)
     problems.push(
       `${name} gives servers the GPUs behind those of the training processes: say how many of these a machine has, ` +
@@ -131,25 +146,28 @@ function wordsOf(options: Readonly<Record<string, string | number | boolean>>): 
 
 /** What servers cannot do. */
 export function servedProblems(config: Config): string[] {
-  if (!playsServed(config, programOf(config))) return [];
+  const byVllm = playsServed(config, programOf(config));
   const { algorithm, actor_rollout_ref: policy } = config;
   const { rollout } = policy;
+  if (!byVllm && rollout.players === 0) return [];
   const { rollout_is: weights, rollout_rs, bypass_mode } = algorithm.rollout_correction;
-  const problems = transferProblems(config);
-  for (const setting of ["constrain", "quantization"] as const)
+  const who = byVllm
+    ? `with ${ROLLOUT}.name=vllm servers generate`
+    : `with ${ROLLOUT}.players=${rollout.players} other processes generate`;
+  const problems = byVllm ? transferProblems(config) : playersProblems(config);
+  const refused = byVllm ? (["constrain", "quantization"] as const) : (["constrain"] as const);
+  for (const setting of refused)
     if (rollout[setting])
-      problems.push(
-        `${ROLLOUT}.${setting} is of our own engine; with ${ROLLOUT}.name=vllm servers generate.`,
-      );
+      problems.push(`${ROLLOUT}.${setting} is of the engine in the training process; ${who}.`);
   if (algorithm.replay.enable)
     problems.push(
-      `algorithm.replay.enable=True needs log-probabilities that are exact; with ${ROLLOUT}.name=vllm servers generate.`,
+      `algorithm.replay.enable=True needs the log-probabilities of the engine in the training process; ${who}.`,
     );
   const corrects = (weights !== null && weights !== "none") || rollout_rs !== null || bypass_mode;
   if (corrects && rollout.temperature !== 1)
     problems.push(
-      "algorithm.rollout_correction compares log-probabilities of the rollout with those of training. A vLLM server " +
-        `tells those at temperature 1, and ${ROLLOUT}.temperature is ${rollout.temperature}: set it to 1, or leave ` +
+      "algorithm.rollout_correction compares log-probabilities of the rollout with those of training. Servers and players " +
+        `tell those at temperature 1, and ${ROLLOUT}.temperature is ${rollout.temperature}: set it to 1, or leave ` +
         "the correction (and bypass_mode) out.",
     );
   return problems;
@@ -157,8 +175,13 @@ export function servedProblems(config: Config): string[] {
 
 /** What somebody should know who asked for another engine than the one that will play. */
 export function engineNotes(config: Config, isGiven: (path: string) => boolean): string[] {
-  const { name } = config.actor_rollout_ref.rollout;
-  if (playsServed(config, programOf(config))) return [];
+  const { name, players } = config.actor_rollout_ref.rollout;
+  if (playsServed(config, programOf(config)))
+    return players === 0
+      ? []
+      : [
+          `${ROLLOUT}.players has no effect here: vLLM's servers play, data_parallel_size says how many.`,
+        ];
   const notes: string[] = [];
   if (name === "vllm")
     notes.push(
@@ -169,10 +192,11 @@ export function engineNotes(config: Config, isGiven: (path: string) => boolean):
     notes.push(
       `${ROLLOUT}.name has no effect here: "${name}" is no engine of ours; there are openmanus and vllm.`,
     );
-  for (const setting of SERVERS_ONLY)
+  const known = players > 0 ? PLAYERS_ALSO : [];
+  for (const setting of SERVERS_ONLY.filter((one) => !known.includes(one)))
     if (isGiven(`${ROLLOUT}.${setting}`))
       notes.push(
-        `${ROLLOUT}.${setting} has no effect here: it is for servers, and our own engine plays.`,
+        `${ROLLOUT}.${setting} has no effect here: it is for vLLM's servers, and our own engine plays.`,
       );
   return notes;
 }

@@ -40,5 +40,5 @@ export {
   type VllmEngine,
   type VllmEngineOptions,
 } from "./vllm/engine.ts";
-export type { VllmOptions } from "./vllm/options.ts";
+export type { OwnPlayer, VllmOptions } from "./vllm/options.ts";
 export { type Probe, type ServedWeights, WeightsError } from "./vllm/probe.ts";

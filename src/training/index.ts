@@ -138,6 +138,7 @@ export {
   runResults,
   savedPolicies,
 } from "./run/results.ts";
+export { playersOptions } from "./served/players.ts";
 export { probeTolerance } from "./served/probe.ts";
 export type { ServedOptions } from "./served/rollout.ts";
 export {

@@ -104,7 +104,7 @@ describe("who plays", () => {
         "actor_rollout_ref.rollout.max_num_seqs=8",
       );
       expect(notes.join("\n")).toMatch(/there is no vLLM here .*: our own engine plays\./);
-      expect(notes.join("\n")).toMatch(/max_num_seqs has no effect here: it is for servers/);
+      expect(notes.join("\n")).toMatch(/max_num_seqs has no effect here: it is for vLLM's servers/);
     } finally {
       process.env.PATH = PATH;
       if (OPENMANUS_VLLM !== undefined) process.env.OPENMANUS_VLLM = OPENMANUS_VLLM;
@@ -120,8 +120,8 @@ describe("who plays", () => {
   });
 
   it.each([
-    ["constrain=True", /rollout\.constrain is of our own engine/],
-    ["quantization=int8", /rollout\.quantization is of our own engine/],
+    ["constrain=True", /rollout\.constrain is of the engine in the training process/],
+    ["quantization=int8", /rollout\.quantization is of the engine in the training process/],
   ])("cannot do %s with servers", (setting, problem) => {
     expect(() => resolve(...vllm(`actor_rollout_ref.rollout.${setting}`))).toThrow(problem);
   });
@@ -131,7 +131,24 @@ describe("who plays", () => {
       "actor_rollout_ref.rollout.temperature=0.7",
       "algorithm.rollout_correction.rollout_is=token",
     );
-    expect(() => resolve(...words)).toThrow(/tells those at temperature 1/);
+    expect(() => resolve(...words)).toThrow(/tell those at temperature 1/);
+  });
+
+  it("says how many GPUs sending weights by NCCL takes", () => {
+    const { CUDA_VISIBLE_DEVICES } = process.env;
+    process.env.CUDA_VISIBLE_DEVICES = "GPU-5";
+    try {
+      const words = [
+        ...["actor_rollout_ref.rollout.name=vllm", "trainer.device=cuda"],
+        ...[`actor_rollout_ref.rollout.vllm.executable=${process.execPath}`],
+        ...["actor_rollout_ref.rollout.vllm.weights=nccl"],
+        "actor_rollout_ref.rollout.data_parallel_size=2",
+      ];
+      expect(() => resolve(...words)).toThrow(/need 3 GPUs, .*there are 1 here \(GPU-5\)/);
+    } finally {
+      if (CUDA_VISIBLE_DEVICES === undefined) delete process.env.CUDA_VISIBLE_DEVICES;
+      else process.env.CUDA_VISIBLE_DEVICES = CUDA_VISIBLE_DEVICES;
+    }
   });
 
   it.each([

@@ -72,6 +72,31 @@ describe("a run goes on", () => {
     expect(results("aborted")).toEqual(results("undisturbed"));
   });
 
+  it("with processes that only play, while it learns", async () => {
+    const played = (players: number): Partial<TrainOptions> => ({
+      settings: {
+        trainer: { threads: 1 },
+        actor_rollout_ref: { rollout: { players, one_step_off: true } },
+        algorithm: { rollout_correction: { rollout_is: "token" } },
+      },
+    });
+    await train(options("ahead", played(0)));
+    const stopping = new AbortController();
+    await train(
+      options("players", {
+        ...played(1),
+        signal: stopping.signal,
+        onIteration: (iteration) => void (iteration === 2 && stopping.abort()),
+      }),
+    );
+    const rest = await train(options("players", played(1)));
+    expect(rest).toMatchObject({ resumedFrom: 3, state: { step: ITERATIONS } });
+    const weights = (name: string) => results(name).weights["actor/model.safetensors"];
+    expect(weights("ahead")).toBeDefined();
+    expect(weights("players") === weights("ahead")).toBe(true);
+    expect(weights("players") === weights("undisturbed")).toBe(false);
+  }, 120_000);
+
   it("not at all when the signal comes first, and nothing is trained", async () => {
     const run = await train(options("before", { signal: AbortSignal.abort() }));
     expect(run).toMatchObject({ interrupted: true, state: { step: 0 }, model: undefined });

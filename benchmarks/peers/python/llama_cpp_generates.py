@@ -19,6 +19,9 @@ def open_server(path, threads):
     settings.n_ctx = CONTEXT
     settings.n_parallel = SLOTS
     settings.kv_unified = True
+    # Else an episode's keys and values are saved and cleared when another's turn begins, and computed again.
+    settings.cache_idle_slots = False
+    settings.cache_ram_mib = 0
     settings.warmup = True
     settings.verbosity = 0
     settings.cpuparams.n_threads = threads

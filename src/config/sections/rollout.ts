@@ -112,7 +112,11 @@ export const rollout = section({
   ),
   one_step_off: setting(
     z.boolean().optional(),
-    "The episodes of the next iteration are played with the weights of this one: servers play while it learns, our own engine before. Needs algorithm.rollout_correction.rollout_is, which corrects for it; training/staleness tells how old they were.",
+    "The episodes of the next iteration are played with the weights of this one: servers and players (players) play while it learns, the engine in the training process before. Needs algorithm.rollout_correction.rollout_is, which corrects for it; training/staleness tells how old they were.",
+  ),
+  players: setting(
+    z.int().min(0).default(0),
+    "So many processes of our own engine, each with a copy of the weights, only play; with one_step_off while the next update is learned. Per training process; on the CPU. 0: the training process plays.",
   ),
   data_parallel_size: setting(
     count.default(1),

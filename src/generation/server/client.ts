@@ -68,6 +68,7 @@ export function createServerGenerator(options: ServerOptions): ServerGenerator {
         stream,
       }),
       ...options.extraBody,
+      ...options.telling?.(request),
     };
     const stopping = new AbortController();
     const abort = () => stopping.abort(signal?.reason);

@@ -2,6 +2,7 @@
  * @file What one says about a server, checked and filled in.
  */
 import type { Tokenizer } from "../../models/index.ts";
+import type { GenerationRequest } from "../request.ts";
 import type { LogprobKind } from "./completion-builder.ts";
 import type { RetryOptions } from "./retry.ts";
 
@@ -38,6 +39,8 @@ export interface ServerOptions {
   viaText?: boolean;
   /** More fields for the request's body; they win over ours, and undefined leaves ours out. */
   extraBody?: Record<string, unknown>;
+  /** The same, for each request. */
+  telling?: (request: GenerationRequest) => Record<string, unknown>;
 }
 
 /** Where requests go. */

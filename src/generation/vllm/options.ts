@@ -2,12 +2,24 @@
  * @file What one says about vLLM servers that play: how they are started, or where they are.
  */
 
+/** How a process of our own engine is started that answers as a vLLM server does. */
+export type OwnPlayer = (
+  folder: string,
+  port: number,
+) => {
+  readonly command: string;
+  readonly words: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+};
+
 export interface VllmOptions {
   /** The `vllm` program, or the folder of the virtual environment that has it. Not used with `urls`. */
   readonly executable: string | undefined;
   /** Servers that somebody else has started ("http://127.0.0.1:8000"). Empty: they are started here. */
   readonly urls: readonly string[];
   readonly apiKey?: string | undefined;
+  /** Processes of our own play instead of vLLM. */
+  readonly own?: OwnPlayer | undefined;
   /** So many servers, each with all of the weights. */
   readonly replicas: number;
   /** GPUs (or processes, on a CPU) of one server. */

@@ -5,9 +5,10 @@
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tokenizer } from "../../models/index.ts";
-import { type GuardedProgram, startGuarded } from "../../processes/index.ts";
 import { oneLine } from "../../network/index.ts";
+import { type GuardedProgram, startGuarded } from "../../processes/index.ts";
 import { dispose } from "../../torch/index.ts";
+import type { GenerationRequest } from "../request.ts";
 import { createServerGenerator, type ServerGenerator } from "../server/client.ts";
 import { ServerError } from "../server/errors.ts";
 import { serveCommand, serveVariables } from "./command.ts";
@@ -67,7 +68,8 @@ const LOOK = 200;
 export function createReplica(options: ReplicaOptions): Replica {
   const { vllm, number, say } = options;
   const given = vllm.urls[number];
-  const name = `vLLM server ${number + 1}${given === undefined ? "" : ` (${given})`}`;
+  const kind = vllm.own ? "player" : "vLLM server";
+  const name = `${kind} ${number + 1}${given === undefined ? "" : ` (${given})`}`;
   let current: Incarnation | undefined;
   let weights: ServedWeights | undefined;
   let recovering: Promise<Incarnation> | undefined;
@@ -86,6 +88,7 @@ export function createReplica(options: ReplicaOptions): Replica {
       timeout: vllm.answerSeconds * 1000,
       // Beyond that, whether asking again helps is decided here, by whether the server lives.
       ...{ retries: 4, firstWait: 200 },
+      ...(vllm.own && { telling: everything }),
     });
     const hasBase = program !== undefined;
     return { endpoints, generator, program, hasBase, transfer: undefined };
@@ -135,8 +138,10 @@ export function createReplica(options: ReplicaOptions): Replica {
   async function started(now: ServedWeights, attempt = 1): Promise<Incarnation> {
     const port = await freePort();
     const program = startGuarded({
-      ...serveCommand(vllm.executable!, now.folder!, port, vllm),
-      variables: serveVariables(vllm, number),
+      ...(vllm.own?.(now.folder!, port) ?? {
+        ...serveCommand(vllm.executable!, now.folder!, port, vllm),
+        variables: serveVariables(vllm, number),
+      }),
       removes: options.weightsFolder,
     });
     const made = incarnation(`http://127.0.0.1:${port}`, program);
@@ -233,6 +238,11 @@ export function createReplica(options: ReplicaOptions): Replica {
       await current?.program?.stop();
     },
   };
+}
+
+/** What a player of ours is told besides: whole seeds, and whose request it is. */
+function everything({ seed, conversation, task }: GenerationRequest): Record<string, unknown> {
+  return { seed: String(seed), conversation, task };
 }
 
 function dropTransfer(made: Incarnation): void {

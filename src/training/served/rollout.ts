@@ -58,7 +58,7 @@ export function servedRollout(parts: ServedParts): ServedRollout {
     ...{ ...options.vllm, contextLength },
     adapterRank: adapted?.settings.rank,
   };
-  if (vllm.urls.length === 0 && vllm.executable === undefined)
+  if (vllm.urls.length === 0 && vllm.executable === undefined && !vllm.own)
     throw new OptionError("there is neither a vLLM to be started nor the address of one");
   const place = weightsPlace(model, {
     asked: options.weightsFolder,

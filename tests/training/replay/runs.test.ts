@@ -123,7 +123,7 @@ describe("refused", () => {
         "actor_rollout_ref.rollout.name=vllm",
         "actor_rollout_ref.rollout.vllm.urls=[http://127.0.0.1:1]",
       ],
-      /needs log-probabilities that are exact; .*servers generate/,
+      /needs the log-probabilities of the engine in the training process; .*servers generate/,
     ],
     [["algorithm.replay.share=0.95"], /algorithm\.replay\.share/],
   ];

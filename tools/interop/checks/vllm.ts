@@ -115,10 +115,16 @@ async function trained(
     `actor_rollout_ref.rollout.val_kwargs.n=${PLAYED.times}`,
     ...own,
   ]);
+  const said: string[] = [];
   await trainConfig({
     config,
+    say: (text) => said.push(text),
     onValidation: (_, { successRate }) => rates.push(successRate!),
     ...(onIteration && { onIteration }),
+  }).catch((error: Error) => {
+    // What servers said before they ended is among it.
+    error.message = [...said, error.message].join("\n");
+    throw error;
   });
   const metrics = readMetrics(join(run, "metrics.jsonl")).filter(({ step }) => step > 0);
   return {
