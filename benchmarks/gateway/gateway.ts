@@ -75,7 +75,13 @@ export const gateway: Benchmark = {
         const sessions = await playSessions(recording, server.url, values.sessions);
         await server.close();
         figures.sessions = {
-          ...checkSessions(sessions, answers, chat, model),
+          ...checkSessions(
+            sessions,
+            answers,
+            chat,
+            model,
+            values.model === undefined ? 1e-5 : 1e-4,
+          ),
           forks: recording.metrics.forks,
           seconds: (performance.now() - begun) / 1000,
         };

@@ -161,6 +161,8 @@ export function checkSessions(
   answers: readonly Answered[],
   chat: Chat,
   model: Model,
+  /** What is rounding: more in a deeper model. */
+  tolerance: number,
 ): Exactness {
   const trajectories = sessions
     .map((session, i) => sessionTrajectory(session, chat, { id: String(i), name: `session ${i}` }))
@@ -199,7 +201,7 @@ export function checkSessions(
   for (let start = 0; start < trajectories.length; start += 20) {
     const batch = packTrajectories(trajectories.slice(start, start + 20));
     checkBatch(batch, model.config.vocabularySize);
-    largest = Math.max(largest, checkLogprobs(batch, recomputed(model, batch), 1e-5).largest);
+    largest = Math.max(largest, checkLogprobs(batch, recomputed(model, batch), tolerance).largest);
     trainedIds += batch.rows.mask.reduce((sum, value) => sum + value, 0);
   }
   const drawn = trajectories
