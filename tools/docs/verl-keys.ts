@@ -252,7 +252,7 @@ const GROUPS = "not applicable: follows from `env.rollout.n`";
 /** A name of a setting below which nothing is accepted, or of a setting, and why. */
 const missing: Readonly<Record<string, string>> = {
   "actor_rollout_ref.nccl_timeout":
-    "not built: processes wait ten minutes for each other; for servers it is rollout.vllm.answer_seconds",
+    "not built: our processes wait ten minutes; for servers, rollout.vllm.answer_seconds",
   "actor_rollout_ref.model.hf_config_path": "not applicable: config.json lies beside the weights",
   "actor_rollout_ref.model.tokenizer_path": "not applicable: the tokenizer lies beside the weights",
   "actor_rollout_ref.model.custom_chat_template":
