@@ -140,7 +140,7 @@ describe("a mistake gets a sentence, and leaves no folder", () => {
     [
       "a curriculum by nothing",
       wrong({ curriculum: { floor: 0.2 } }),
-      /curriculum\.by is missing, expected success_rate · difficulty · horizon/,
+      /curriculum\.by is missing, expected success_rate · kind · difficulty · horizon/,
     ],
     ["a curriculum without its stages", { curriculum: "horizon" }, /data\.curriculum\.stages: /],
     ["a number that is none", wrong({ iterations: "many" }), /trainer\.total_epochs is "many"/],
