@@ -138,7 +138,7 @@ export {
   runResults,
   savedPolicies,
 } from "./run/results.ts";
-export { playersOptions } from "./served/players.ts";
+export { type PlayersOptions, playersOptions } from "./served/players.ts";
 export { probeTolerance } from "./served/probe.ts";
 export type { ServedOptions } from "./served/rollout.ts";
 export {
