@@ -18,20 +18,9 @@ export const household: Comparison = {
   model: ["--preset", "tiny", "--vocabulary", "1024", "--tasks", "300"],
   warmUp: [
     [
-      ...[
-        "--episodes",
-        "8000",
-        "--epochs",
-        "1",
-        "--batch",
-        "4",
-        "--lr",
-        "4e-3",
-        "--mistakes",
-        "0.05",
-      ],
+      ...["--episodes", "8000", "--epochs", "1", "--batch", "4", "--lr", "4e-3"],
+      ...["--mistakes", "0.05", "--holdout", "0", "--all-tokens"],
       ...["--random-actions", "0.3", "--random-pattern", "^(go to|look|examine|inventory)"],
-      ...["--holdout", "0", "--all-tokens"],
     ],
   ],
   training: [
