@@ -6,7 +6,7 @@ import { OptionError } from "../../assembly/index.ts";
 import type { TaskSet } from "../../environments/index.ts";
 import type { KindCurriculum } from "../options.ts";
 import { type GroupOutcome, openRecords, type TaskRecords } from "./records.ts";
-import { informativeness } from "./success-rate.ts";
+import { drawingWeights } from "./success-rate.ts";
 
 export interface Kinds {
   /** [tasks] How much more often than others each is drawn. */
@@ -36,10 +36,7 @@ export function openKinds(
   const records = openRecords(memory, stored);
   return {
     weights() {
-      const ofKind = Float64Array.from({ length: names.size }, (_, kind) => {
-        const rate = records.successRate(kind);
-        return rate === undefined ? 1 : informativeness(rate, floor);
-      });
+      const ofKind = drawingWeights(names.size, records, { floor, unseen: 1 });
       return Float64Array.from(kindOf, (kind) => ofKind[kind]!);
     },
     add(groups) {

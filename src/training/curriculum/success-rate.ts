@@ -10,7 +10,7 @@ export function informativeness(successRate: number, floor: number): number {
   return Math.max(floor, 4 * successRate * (1 - successRate));
 }
 
-/** [tasks] How much more often than others each is drawn. */
+/** [tasks, or kinds of task] How much more often than others each is drawn. */
 export function drawingWeights(
   count: number,
   records: Records,
