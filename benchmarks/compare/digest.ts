@@ -44,6 +44,8 @@ export interface Measured {
   readonly valid: number;
   readonly turns: number;
   readonly types: Readonly<Record<string, number>>;
+  /** Success in other splits, by which nothing is chosen. */
+  readonly also?: Readonly<Record<string, number>>;
   /** Success of the episodes that were learned from since the validation before; not at the start. */
   readonly learnedFrom?: number;
   /** Of the policy on its own episodes, per token; not before the first iteration. */
@@ -63,9 +65,11 @@ export function measuredOf(folder: string, of: Pick<Measured, "algorithm" | "see
     const success = metrics["val/success_rate"];
     if (success === undefined) continue;
     const types: Record<string, number> = {};
+    const also: Record<string, number> = {};
     for (const [name, value] of Object.entries(metrics)) {
-      const type = /^val\/(.+)_success_rate$/.exec(name)?.[1];
-      if (type !== undefined) types[type] = round(value);
+      const [, split, type] = /^val\/(?:(\w+)\/)?(?:(.+)_)?success_rate$/.exec(name) ?? [];
+      if (split !== undefined) also[split] = round(value);
+      else if (type !== undefined) types[type] = round(value);
     }
     const entropy = metrics["actor/entropy"] ?? metrics["actor/entropy_loss"];
     lines.push({
@@ -79,6 +83,7 @@ export function measuredOf(folder: string, of: Pick<Measured, "algorithm" | "see
       valid: round(metrics["val/valid_action_ratio"] ?? 0),
       turns: round(metrics["val-aux/num_turns/mean"] ?? 0),
       types,
+      ...(Object.keys(also).length > 0 && { also }),
       ...(own.length > 0 && {
         learnedFrom: round(own.reduce((sum, value) => sum + value, 0) / own.length),
       }),

@@ -24,19 +24,20 @@ export function algorithmsOf(lines: readonly Measured[]): string[] {
 /** Base after SFT first, then a row per algorithm; the last validation of each of its seeds. */
 export function successTable(lines: readonly Measured[], withScore: boolean): string {
   const before = startOf(lines);
+  const others = [...new Set(lines.flatMap(({ also = {} }) => Object.keys(also)))].sort();
   const rows = algorithmsOf(lines).map((algorithm) => {
     const last = runsOf(lines, algorithm).map((run) => run.at(-1)!);
-    return row(algorithm, last, withScore);
+    return row(algorithm, last, withScore, others);
   });
   const head = ["", "seeds", "success", "95 % interval", "each seed"];
-  const more = withScore ? ["score"] : [];
+  const more = [...(withScore ? ["score"] : []), ...others.map((split) => `in \`${split}\``)];
   const figures = [
     ...["own episodes", "each seed"],
     ...["valid actions", "turns", "episodes", "sampled tokens", "minutes"],
   ];
   return table(
     [...head, ...more, ...figures],
-    [...(before.length > 0 ? [row("after SFT", before, withScore)] : []), ...rows],
+    [...(before.length > 0 ? [row("after SFT", before, withScore, others)] : []), ...rows],
   );
 }
 
@@ -116,17 +117,24 @@ export function tuningTable(tuned: NonNullable<About["tuned"]>): string {
 const points = (share: number): string =>
   `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(1)}`;
 
-function row(name: string, some: readonly Measured[], withScore: boolean): string[] {
-  const episodes = some.reduce((sum, { tasks }) => sum + tasks, 0);
-  const won = some.reduce((sum, { tasks, success }) => sum + Math.round(tasks * success), 0);
-  const { low, high } = wilson(won, episodes);
+function row(
+  name: string,
+  some: readonly Measured[],
+  withScore: boolean,
+  others: readonly string[],
+): string[] {
+  const { rate, low, high } = pooled(some, ({ success }) => success);
   return [
     name,
     `${some.length}`,
-    `**${percent(won / episodes)}**`,
+    `**${percent(rate)}**`,
     `${percent(low)} to ${percent(high)}`,
     some.map(({ success }) => percent(success)).join(", "),
     ...(withScore ? [mean(some.map(({ score }) => score)).toFixed(3)] : []),
+    ...others.map((split) => {
+      const also = pooled(some, (line) => line.also?.[split] ?? Number.NaN);
+      return `**${percent(also.rate)}** (${percent(also.low)} to ${percent(also.high)})`;
+    }),
     percent(mean(some.map(({ learnedFrom }) => learnedFrom ?? Number.NaN))),
     some.map(({ learnedFrom }) => percent(learnedFrom ?? Number.NaN)).join(", "),
     percent(mean(some.map(({ valid }) => valid))),
@@ -135,6 +143,13 @@ function row(name: string, some: readonly Measured[], withScore: boolean): strin
     thousands(mean(some.map(({ tokens }) => tokens))),
     mean(some.map(({ minutes }) => minutes)).toFixed(1),
   ];
+}
+
+/** Episodes of all validations together. */
+function pooled(some: readonly Measured[], rateOf: (line: Measured) => number) {
+  const episodes = some.reduce((sum, { tasks }) => sum + tasks, 0);
+  const won = some.reduce((sum, line) => sum + Math.round(line.tasks * rateOf(line)), 0);
+  return { rate: won / episodes, ...wilson(won, episodes) };
 }
 
 /** Aligned as the formatter wants it: the first column to the left, figures to the right. */

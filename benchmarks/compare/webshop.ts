@@ -1,6 +1,7 @@
 /**
- * @file Built-in shops of a hundred products: smaller than ALFWorld's comparison. As there, the start has
- * learned after an expert that wanders: it can shop, and clicks at much that leads nowhere.
+ * @file Built-in shops of a thousand products, as many as the original's small setting has. As in ALFWorld's comparison, the start
+ * has learned after an expert that wanders: it can shop, and clicks at much that leads nowhere. Validations are in shops that
+ * training knows (products that no training goal asks for), and in shops that it has never entered.
  */
 import type { Comparison } from "./comparison.ts";
 
@@ -8,15 +9,15 @@ const SFT = ["--epochs", "1", "--batch", "4", "--mistakes", "0.05", "--holdout",
 
 export const webshop: Comparison = {
   name: "webshop",
-  title: "Shops of a hundred products, from the same start",
-  split: "100 goals of the split valid",
+  title: "Shops of a thousand products, from the same start",
+  split: "200 goals of the split valid",
   withScore: true,
   algorithms: ["PPO", "GRPO", "GiGPO"],
-  tasks: 100,
+  tasks: 200,
   agent: "benchmarks/compare/webshop.yaml",
   model: [
     ...["--preset", "mini", "--matching", "--numbers", "named"],
-    ...["--vocabulary", "2560", "--tasks", "2000"],
+    ...["--vocabulary", "4096", "--tasks", "2000"],
   ],
   warmUp: [
     // First the language of the pages, then replies alone: pages are nine tenths of the tokens.

@@ -68,6 +68,16 @@ export const webshop = defineWorld({
         "in how many built-in shops the goals are, each with products of its own under the same codes: " +
         "who shops in many learns to shop, and not which code is which product",
     },
+    unseenShops: {
+      kind: "number",
+      integer: true,
+      minimum: 0,
+      maximum: 1_000_000,
+      default: 0,
+      about:
+        "so many more built-in shops, in which no other split has a goal: the split " +
+        '"unseen_shops"; not for files',
+    },
     valid: {
       kind: "number",
       integer: true,
@@ -131,6 +141,7 @@ export const webshop = defineWorld({
     products,
     goals,
     shops,
+    unseenShops,
     valid,
     seed,
     cache,
@@ -142,10 +153,15 @@ export const webshop = defineWorld({
         "webshop",
         "the built-in shop has no goals by people; human=true needs data=FOLDER with items_human_ins.json.",
       );
+    if (unseenShops > 0 && data !== "builtin")
+      throw new EnvironmentError(
+        "webshop",
+        `${data} is one shop, so there is none that was never seen; unseenShops is for data=builtin.`,
+      );
     const shop =
       data === "builtin"
         ? (await import("./generator/generated-shop.ts")).generatedShop({
-            ...{ products: products ?? BUILT_IN_PRODUCTS, goals, shops, seed, cache },
+            ...{ products: products ?? BUILT_IN_PRODUCTS, goals, shops, unseenShops, seed, cache },
           })
         : (await import("./data/file-shop.ts")).fileShop(data, {
             ...{ human, small, products, valid, seed, cache },

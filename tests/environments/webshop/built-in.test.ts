@@ -114,6 +114,36 @@ describe("the built-in shop", () => {
     }
   });
 
+  it("keeps shops apart that no other split enters", async () => {
+    const options = { products: 50, goals: 60, shops: 3, unseenShops: 2, seed: 7, cache: "off" };
+    const shop = generatedShop(options);
+    expect(shop.goals.splits).toEqual(["train", "valid", "test", "unseen_shops"]);
+    const shopsOf = (split: string) =>
+      new Set(
+        Array.from({ length: 60 }, (_, i) => shop.catalogueOf!(`${split}/${i}`).product(4).title),
+      );
+    const known = new Set(["train", "valid", "test"].flatMap((split) => [...shopsOf(split)]));
+    expect(known.size).toBe(3);
+    expect(shopsOf("unseen_shops").size).toBe(2);
+    for (const title of shopsOf("unseen_shops")) expect(known.has(title)).toBe(false);
+    // Nothing of the other splits changes by it.
+    const without = generatedShop({ ...options, unseenShops: 0 });
+    expect(without.goals.splits).not.toContain("unseen_shops");
+    expect(without.goals.find("unseen_shops/0")).toBeUndefined();
+    for (const id of ["train/5", "valid/5", "test/499"])
+      expect(shop.goals.find(id)).toEqual(without.goals.find(id));
+    expect(shop.goals.find("unseen_shops/500")).toBeUndefined();
+    const world = await open({ products: 50, shops: 3, unseenShops: 2, goals: 60 });
+    const { won } = await shopping(world, "unseen_shops", 60);
+    expect(won).toBeGreaterThanOrEqual(57);
+  });
+
+  it("has no shops apart where the shop is a folder's", async () => {
+    await expect(open({ data: "some/folder", unseenShops: 2 })).rejects.toThrow(
+      "some/folder is one shop, so there is none that was never seen; unseenShops is for data=builtin.",
+    );
+  });
+
   it("has no goals by people", async () => {
     await expect(open({ human: true })).rejects.toThrow(/the built-in shop has no goals by people/);
   });

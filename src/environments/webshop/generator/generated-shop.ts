@@ -26,8 +26,9 @@ const SAMPLES = 100;
 const KEPT_GOALS = 2000;
 /** Of many shops, so many are kept: each takes some milliseconds to open. */
 const KEPT_SHOPS = 64;
-/** Goals of each of the splits valid and test. */
+/** Goals of each of the splits valid and test, and of the one in shops of their own. */
 const HELD_OUT = 500;
+export const UNSEEN_SHOPS = "unseen_shops";
 
 export interface GeneratedShopOptions {
   readonly products: number;
@@ -35,21 +36,27 @@ export interface GeneratedShopOptions {
   readonly goals: number;
   /** In how many shops the goals are, each with products of its own under the same codes. Default 1. */
   readonly shops?: number;
+  /** So many more shops, in which no goal of the other splits is: the split "unseen_shops". Default 0. */
+  readonly unseenShops?: number;
   readonly seed: number;
   readonly cache: string | undefined;
 }
 
 export function generatedShop(options: GeneratedShopOptions): Shop {
-  const { products, goals, seed, cache, shops = 1 } = options;
+  const { products, goals, seed, cache, shops = 1, unseenShops = 0 } = options;
   const catalogueOf = keepingRecent(
     (shop: number) => String(shop),
     KEPT_SHOPS,
     (shop: number) => generatedCatalogue(products, shopSeed(seed, shop), cache),
   );
-  /** Goals of a split go round the shops. */
-  const shopOf = (id: string): number => Number(id.slice(id.indexOf("/") + 1)) % shops;
+  /** Goals of a split go round its shops. */
+  const shopOf = (id: string): number => {
+    const number = Number(id.slice(id.indexOf("/") + 1));
+    return id.startsWith(UNSEEN_SHOPS) ? shops + (number % unseenShops) : number % shops;
+  };
   const lengths: Readonly<Record<string, number>> = {
     ...{ train: goals, valid: HELD_OUT, test: HELD_OUT },
+    ...(unseenShops > 0 && { [UNSEEN_SHOPS]: HELD_OUT }),
   };
   const make = (id: string): Goal => {
     const [split, number] = id.split("/");
@@ -67,12 +74,18 @@ export function generatedShop(options: GeneratedShopOptions): Shop {
       length: (split) => lengths[split]!,
       id: (split, index) => `${split}/${index}`,
       find(id) {
-        const [, split, number] = /^(train|valid|test)\/(0|[1-9]\d{0,8})$/.exec(id) ?? [];
-        return split !== undefined && Number(number) < lengths[split]! ? goal(id) : undefined;
+        const [, split, number] = /^([a-z_]+)\/(0|[1-9]\d{0,8})$/.exec(id) ?? [];
+        if (split === undefined || !Object.hasOwn(lengths, split)) return undefined;
+        return Number(number) < lengths[split]! ? goal(id) : undefined;
       },
-      about: `train/0 to train/${goals - 1}, valid/0 and test/0 to ${HELD_OUT - 1}`,
+      about: `train/0 to train/${goals - 1}, ${Object.keys(lengths)
+        .slice(1)
+        .map((split) => `${split}/0`)
+        .join(", ")} to ${HELD_OUT - 1}`,
     },
-    source: `${shops > 1 ? `${shops} shops of ` : ""}${products} built-in products, seed ${seed}`,
+    source: `${shops > 1 ? `${shops} shops of ` : ""}${products} built-in products, seed ${seed}${
+      unseenShops > 0 ? `, and ${unseenShops} more for ${UNSEEN_SHOPS}` : ""
+    }`,
   };
 }
 
@@ -109,7 +122,7 @@ export function stampOf(size: number, seed: number): string {
   return `${size} built-in products, seed ${seed}, ${fingerprint(samples)}`;
 }
 
-/** A product of the split. A tiny shop may have none: then any will do. */
+/** A product of the split; in shops of its own any. A tiny shop may have none: then any will do, too. */
 function drawProduct(
   random: ReturnType<typeof seededRandom>,
   size: number,
@@ -117,6 +130,7 @@ function drawProduct(
   seed: number,
 ): number {
   let index = random.integer(size);
+  if (split === UNSEEN_SHOPS) return index;
   for (let attempt = 0; attempt < 1000 && splitOf(seed, index) !== split; attempt++)
     index = random.integer(size);
   return index;
