@@ -9,6 +9,7 @@ import {
   type CpuFeatures,
   checkSetup,
   cpuFeatures,
+  hasAvx512,
   locateAddon,
   SETUP_COMMAND,
   SetupError,
@@ -130,6 +131,10 @@ export function adviceFor(
   if (modern && OLD_KERNELS.has(facts.blas.kernel))
     advice.push(
       `OpenBLAS uses its ${facts.blas.kernel} kernels although the CPU has AVX2 (about 4 times slower). Is OPENBLAS_CORETYPE set in your environment? Unset it.`,
+    );
+  if (facts.blas.kernel === "Haswell" && hasAvx512(cpu.flags))
+    advice.push(
+      "OpenBLAS uses its Haswell kernels although the CPU has AVX-512 (up to twice as slow). Is OPENBLAS_CORETYPE set in your environment? Unset it.",
     );
   if (facts.threads < facts.cores)
     advice.push(

@@ -45,13 +45,17 @@ export function cpuKey(features: CpuFeatures): string {
  *
  * Measured with OpenBLAS 0.3.21 on an AMD EPYC (Zen 3), sgemm 1024³, two threads: Zen and Haswell
  * are the same within noise (they share kernels), Sandybridge is a quarter slower, and SkylakeX on
- * a CPU without AVX-512 dies of an illegal instruction. So AMD needs no name of its own, and
- * SkylakeX asks for every part of AVX-512 that its kernels use.
+ * a CPU without AVX-512 dies of an illegal instruction. So AMD needs no name of its own.
  */
 export function openblasCoreType(features: CpuFeatures): string | undefined {
   if (features.architecture !== "x64") return undefined;
-  const has = (...names: string[]) => names.every((name) => features.flags.includes(name));
-  if (has("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd")) return "SkylakeX";
-  if (has("avx2", "fma")) return "Haswell";
+  if (hasAvx512(features.flags)) return "SkylakeX";
+  if (["avx2", "fma"].every((name) => features.flags.includes(name))) return "Haswell";
   return undefined;
+}
+
+/** Every part of AVX-512 that OpenBLAS's SkylakeX kernels use. */
+export function hasAvx512(flags: readonly string[]): boolean {
+  const parts = ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"];
+  return parts.every((name) => flags.includes(name));
 }
