@@ -46,8 +46,8 @@ export {
   type PolicyLossOptions,
   type PolicyTerms,
   type TokenLosses,
-} from "./losses/policy.ts";
-export * from "./losses/registry.ts";
+} from "./losses/policy/policy.ts";
+export * from "./losses/policy/registry.ts";
 export * from "./losses/reward-model.ts";
 export * from "./losses/value.ts";
 export type { MismatchInput, MismatchOptions } from "./mismatch/input.ts";

@@ -7,7 +7,7 @@ import { nearest } from "../spelling/index.ts";
 import type { OwnNames } from "./names.ts";
 import { ConfigError, isTree, type Tree } from "./override.ts";
 import type { Config } from "./schema.ts";
-import { servedProblems } from "./served.ts";
+import { servedProblems } from "./engines/served.ts";
 
 /** The estimator of a name; undefined for one of one's own, which is not loaded here. */
 export function namedEstimator(name: string): AdvantageEstimator | undefined {

@@ -3,7 +3,7 @@
  * that a run follows.
  */
 
-export { changedSettings } from "./changed.ts";
+export { changedSettings } from "./stored/command-line.ts";
 export type {
   AgentChoices,
   AlgorithmChoices,
@@ -19,11 +19,11 @@ export type {
   SuccessCurriculum,
   TrainingChoices,
   ValidationChoices,
-} from "./choices.ts";
+} from "./program/choices.ts";
 export { groupSize, totalIterations } from "./combinations.ts";
-export { factsOf, type RunFacts } from "./facts.ts";
+export { factsOf, type RunFacts } from "./stored/facts.ts";
 export type { OwnNames } from "./names.ts";
-export { formOf, SETTINGS_FILE, settingsNote, settingsOf } from "./note.ts";
+export { formOf, SETTINGS_FILE, settingsNote, settingsOf } from "./stored/note.ts";
 export { type ResolvedRun, runOptions } from "./options/run.ts";
 export {
   ConfigError,
@@ -36,8 +36,8 @@ export {
 export type { OwnParts } from "./own-parts.ts";
 export { LOGGER } from "./own-parts.ts";
 export { PRESETS, type Preset } from "./presets.ts";
-export { type Resolved, resolvePlay, resolveTraining } from "./program.ts";
-export { ranksSettings, runFolder, withoutSecrets } from "./record.ts";
+export { type Resolved, resolvePlay, resolveTraining } from "./program/program.ts";
+export { ranksSettings, runFolder, withoutSecrets } from "./stored/record.ts";
 export { configurationReference } from "./reference.ts";
 export { type ConfigSources, type ResolvedConfig, readSettings, resolveConfig } from "./resolve.ts";
 export { type Config, configSchema, type DeepPartial, type Settings } from "./schema.ts";

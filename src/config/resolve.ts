@@ -11,7 +11,7 @@ import { checkNames, type OwnNames } from "./names.ts";
 import { ConfigError, isTree, type Plain, parseOverrides, type Tree } from "./override.ts";
 import { preset } from "./presets.ts";
 import { type Config, configSchema, type Settings } from "./schema.ts";
-import { engineNotes } from "./served.ts";
+import { engineNotes } from "./engines/served.ts";
 import { allSettings, childrenOf } from "./tree.ts";
 
 export interface ConfigSources {

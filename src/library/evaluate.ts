@@ -24,7 +24,7 @@ import {
 import { modelFolderOf } from "../models/index.ts";
 import type { Trajectory } from "../rollout/index.ts";
 import { inOrder, oneRank, ownShare, type Ranks, runResults } from "../training/index.ts";
-import { fetchedModel } from "./hub.ts";
+import { fetchedModel } from "./hub/hub.ts";
 import type { ProgressChoices } from "./options.ts";
 import { audienceOf, interruptedWhile } from "./progress.ts";
 import { requireSameWork, withRanks } from "./ranks.ts";

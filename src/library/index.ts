@@ -149,11 +149,11 @@ export {
   type Turn,
 } from "../rollout/index.ts";
 export type { Health, Learner, Ranks, RunState, Stop, Validation } from "../training/index.ts";
-export { modelCard, type RunPolicy } from "./card.ts";
-export { type ChatOptions, chat } from "./chat.ts";
+export { modelCard, type RunPolicy } from "./hub/card.ts";
+export { type ChatOptions, chat } from "./serving/chat.ts";
 export { checkDevice, type DeviceCheckOptions, type DeviceReport } from "./devices/check.ts";
 export type { DeviceFinding, Outcome } from "./devices/finding.ts";
-export { type DpoOptions, dpo } from "./dpo.ts";
+export { type DpoOptions, dpo } from "./preferences/dpo.ts";
 export {
   type ComparedEvaluation,
   type EvaluateOptions,
@@ -170,21 +170,25 @@ export {
   type PublishedModel,
 } from "./fetch/fetch.ts";
 export type { ModelSource, SourceOptions } from "./fetch/source.ts";
-export { fetchedModel, fetchShown } from "./hub.ts";
+export { fetchedModel, fetchShown } from "./hub/hub.ts";
 export { makeModel } from "./model.ts";
 export type { NewModel, ProgressChoices, TrainCall, TrainOptions, WarmStart } from "./options.ts";
-export type { LearningChoices, PreferenceOptions, PreferenceReport } from "./preferences.ts";
+export type {
+  LearningChoices,
+  PreferenceOptions,
+  PreferenceReport,
+} from "./preferences/preferences.ts";
 export { type Audience, audienceOf, InterruptedError } from "./progress.ts";
-export { type PushCall, push } from "./push.ts";
+export { type PushCall, push } from "./hub/push.ts";
 export { isFirstRank, tellingRanks, withRanks } from "./ranks.ts";
-export { type RewardModelOptions, trainRewardModel } from "./reward-model.ts";
+export { type RewardModelOptions, trainRewardModel } from "./preferences/reward-model.ts";
 export type { Run, RunEvaluateOptions } from "./run.ts";
 export {
   type ServedModel,
   type ServedModelOptions,
   type ServeOptions,
   serve,
-} from "./serve.ts";
+} from "./serving/serve.ts";
 export { type SftOptions, type SftReport, sft } from "./sft.ts";
-export { openTalk, type Talk, type TalkListener, type TalkOptions } from "./talk.ts";
+export { openTalk, type Talk, type TalkListener, type TalkOptions } from "./serving/talk.ts";
 export { type Plan, planOf, train, warmStart } from "./train.ts";

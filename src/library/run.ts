@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { OptionError } from "../assembly/index.ts";
 import type { ChatMessage } from "../models/index.ts";
 import { bestPolicy, type RunState, type Stop, type TrainingResult } from "../training/index.ts";
-import { type ChatOptions, chat } from "./chat.ts";
+import { type ChatOptions, chat } from "./serving/chat.ts";
 import { type EvaluateOptions, type EvaluationOf, evaluateWith, policyIn } from "./evaluate.ts";
 import type { Plan } from "./train.ts";
 

@@ -43,7 +43,7 @@ import {
   type Work,
   weightsIn,
 } from "../training/index.ts";
-import { fetchedModel } from "./hub.ts";
+import { fetchedModel } from "./hub/hub.ts";
 import type { ProgressChoices, WarmStart } from "./options.ts";
 import { type Audience, audienceOf, InterruptedError, throwIfAborted } from "./progress.ts";
 import { requireSameWork, withRanks } from "./ranks.ts";

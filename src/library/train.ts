@@ -30,7 +30,7 @@ import {
 } from "../training/index.ts";
 import { checkOptions } from "./check.ts";
 import { policyIn } from "./evaluate.ts";
-import { fetchedModel } from "./hub.ts";
+import { fetchedModel } from "./hub/hub.ts";
 import { loggersOf } from "./loggers.ts";
 import { makeModel } from "./model.ts";
 import type { NewModel, TrainCall, TrainOptions } from "./options.ts";

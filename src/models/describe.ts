@@ -13,8 +13,8 @@ import { readModelConfig } from "./config/parse.ts";
 import { loraShapes } from "./lora/matrices.ts";
 import { LORA_TARGETS, loraSettings } from "./lora/options.ts";
 import { openCheckpoint } from "./safetensors/checkpoint.ts";
-import { Chat } from "./tokenizer/chat.ts";
-import { loadChatTemplate } from "./tokenizer/chat-template.ts";
+import { Chat } from "./tokenizer/chat/chat.ts";
+import { loadChatTemplate } from "./tokenizer/chat/template.ts";
 import { loadTokenizer } from "./tokenizer/files.ts";
 
 export interface ModelDescription {

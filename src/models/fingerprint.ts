@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { loadChat } from "./tokenizer/load-chat.ts";
+import { loadChat } from "./tokenizer/chat/load.ts";
 
 export interface Fingerprints {
   /** Of the weights' files, byte by byte. */

@@ -61,7 +61,7 @@ export { type ShardOptions, writeCheckpoint } from "./safetensors/shards.ts";
 export { type LaterTensor, type WriteOptions, writeSafetensors } from "./safetensors/writer.ts";
 export * from "./sharding/index.ts";
 export { byteChat } from "./tokenizer/bytes.ts";
-export { Chat, type ChatOptions, type Continuation } from "./tokenizer/chat.ts";
+export { Chat, type ChatOptions, type Continuation } from "./tokenizer/chat/chat.ts";
 export {
   type ChatMessage,
   type ChatTemplate,
@@ -69,11 +69,11 @@ export {
   loadChatTemplate,
   type RenderOptions,
   type Role,
-} from "./tokenizer/chat-template.ts";
-export { Conversation, type Segment } from "./tokenizer/conversation.ts";
+} from "./tokenizer/chat/template.ts";
+export { Conversation, type Segment } from "./tokenizer/chat/conversation.ts";
 export { loadTokenizer, type TokenizerFiles } from "./tokenizer/files.ts";
-export { loadChat } from "./tokenizer/load-chat.ts";
-export { CHAT_TEMPLATE } from "./tokenizer/own-template.ts";
+export { loadChat } from "./tokenizer/chat/load.ts";
+export { CHAT_TEMPLATE } from "./tokenizer/chat/own-template.ts";
 export type { TextStream } from "./tokenizer/stream.ts";
 export {
   type DecodeOptions,

@@ -1,7 +1,7 @@
 /**
  * @file What happened in a rollout, counted.
  */
-import { addFaults, type FaultCounts } from "./fault-kinds.ts";
+import { addFaults, type FaultCounts } from "./faults/kinds.ts";
 import { type EpisodeStatus, isTrainable, sampledTokens, type Trajectory } from "./trajectory.ts";
 
 export interface RolloutAccount {

@@ -22,7 +22,7 @@ export {
 } from "./collect.ts";
 export { isFarTooLong } from "./dialogue.ts";
 export { type EpisodeOptions, runEpisode } from "./episode.ts";
-export { FAULT_KINDS, type FaultCounts, type FaultKind } from "./fault-kinds.ts";
+export { FAULT_KINDS, type FaultCounts, type FaultKind } from "./faults/kinds.ts";
 export type { EpisodeLimits } from "./limits.ts";
 export type { Line, WorldFacts } from "./line.ts";
 export { type ChatPolicyOptions, chatPolicy } from "./policies/chat.ts";

@@ -10,7 +10,7 @@
 import { type Tensor, tidy } from "../../torch/index.ts";
 import { type AggregationInput, aggregate } from "./aggregation.ts";
 import { maskedInput } from "./packed.ts";
-import type { LossAndMetrics } from "./policy.ts";
+import type { LossAndMetrics } from "./policy/policy.ts";
 
 /** [tokens, vocabulary] to [tokens], with gradients. */
 export function entropyFromLogits(logits: Tensor): Tensor {

@@ -17,7 +17,7 @@
  */
 import { type Tensor, tidy } from "../../torch/index.ts";
 import { checkPairs, meanOverPairs } from "./pairs.ts";
-import type { LossAndMetrics } from "./policy.ts";
+import type { LossAndMetrics } from "./policy/policy.ts";
 
 export interface DpoInput {
   /** [pairs at hand] log p of whole answers by the policy, with gradients: sums or means, by the kind. */

@@ -8,7 +8,7 @@
 import { stack, type Tensor, tidy } from "../../torch/index.ts";
 import { checkLength, NonFiniteError, type Rows } from "../rows.ts";
 import { maskedInput, rowOperations } from "./packed.ts";
-import type { LossAndMetrics } from "./policy.ts";
+import type { LossAndMetrics } from "./policy/policy.ts";
 
 /** [rows] Log-probabilities of whole answers: sums over the trained tokens, or means for IPO. */
 export function answerLogprobs(

@@ -13,7 +13,7 @@
  */
 import { type Tensor, tidy } from "../../torch/index.ts";
 import { checkPairs, meanOverPairs } from "./pairs.ts";
-import type { LossAndMetrics } from "./policy.ts";
+import type { LossAndMetrics } from "./policy/policy.ts";
 
 export interface RewardModelInput {
   /** [pairs at hand] Scores of the reward model, with gradients. */

@@ -9,7 +9,7 @@ import { type Tensor, tidy, where } from "../../torch/index.ts";
 import { checkRows } from "../rows.ts";
 import { type AggregationInput, aggregate } from "./aggregation.ts";
 import { maskedInput, type TokenValues } from "./packed.ts";
-import type { LossAndMetrics } from "./policy.ts";
+import type { LossAndMetrics } from "./policy/policy.ts";
 import { tokenMeans } from "./token-means.ts";
 
 export interface ValueLossInput extends AggregationInput {

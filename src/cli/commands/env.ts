@@ -13,8 +13,8 @@ import {
 import { optionsAndWords, UsageError, wholeNumber } from "../arguments/usage.ts";
 import { opened, progressLine, worldWords } from "../arguments/world.ts";
 import type { Command } from "../main.ts";
-import { type ServeWords, serve } from "../support/env-serve.ts";
-import { verifyWorld } from "../support/env-verify.ts";
+import { type ServeWords, serve } from "../support/worlds/serve.ts";
+import { verifyWorld } from "../support/worlds/verify.ts";
 import { print } from "../support/print.ts";
 
 export const env: Command = {

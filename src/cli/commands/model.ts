@@ -19,10 +19,10 @@ import type { Dtype } from "../../torch/index.ts";
 import { settingsAndOptions } from "../arguments/settings.ts";
 import { oneOf, optionsAndWords, UsageError } from "../arguments/usage.ts";
 import type { Command } from "../main.ts";
-import { FETCH_USAGE, fetchCommand, folderOf } from "../support/model-fetch.ts";
-import { exportModel, importModel } from "../support/model-files.ts";
-import { PUSH_USAGE, pushCommand } from "../support/model-push.ts";
-import { modelReport } from "../support/model-report.ts";
+import { FETCH_USAGE, fetchCommand, folderOf } from "../support/models/fetch.ts";
+import { exportModel, importModel } from "../support/models/files.ts";
+import { PUSH_USAGE, pushCommand } from "../support/models/push.ts";
+import { modelReport } from "../support/models/report.ts";
 import { print } from "../support/print.ts";
 
 const FAMILIES: readonly Family[] = [

@@ -12,7 +12,7 @@ import { discount } from "../combinations.ts";
 import { ConfigError } from "../override.ts";
 import type { FoundParts } from "../own-parts.ts";
 import type { Config } from "../schema.ts";
-import { servedOptions } from "../served.ts";
+import { servedOptions } from "../engines/served.ts";
 
 export function advantageSettings(
   config: Config,

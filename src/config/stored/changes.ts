@@ -4,9 +4,9 @@
  */
 import { parse as parseYaml } from "yaml";
 import type { RunOptions, SettingChange } from "../../training/index.ts";
-import { isUsual } from "../changed.ts";
+import { isUsual } from "./command-line.ts";
 import { isTree, type Plain } from "../override.ts";
-import { mayDiffer } from "../record.ts";
+import { mayDiffer } from "./record.ts";
 import { allSettings } from "../tree.ts";
 
 /** Where a run is compared with itself: what of it cannot change, and why. The first that fits. */

@@ -20,7 +20,7 @@ import type { ModelConfig } from "../config/model-config.ts";
 import { toConfigJson } from "../config/write.ts";
 import { type ShardOptions, writeCheckpoint } from "../safetensors/shards.ts";
 import type { LaterTensor } from "../safetensors/writer.ts";
-import { TEMPLATE_FILE } from "../tokenizer/chat-template.ts";
+import { TEMPLATE_FILE } from "../tokenizer/chat/template.ts";
 import { TOKENIZER_CONFIG_FILE } from "../tokenizer/files.ts";
 import { ModelFileError, messageOf } from "./errors.ts";
 import { neighbour } from "./folder.ts";

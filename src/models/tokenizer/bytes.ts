@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Chat } from "./chat.ts";
-import { loadChat } from "./load-chat.ts";
+import type { Chat } from "./chat/chat.ts";
+import { loadChat } from "./chat/load.ts";
 import { trainTokenizer, writeTokenizer } from "./train.ts";
 
 /** Any text is its bytes; encoding and decoding are exact. */

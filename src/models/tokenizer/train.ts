@@ -5,10 +5,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { writeJson, writeText } from "../../folders/index.ts";
-import { TEMPLATE_FILE } from "./chat-template.ts";
+import { TEMPLATE_FILE } from "./chat/template.ts";
 import { TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from "./files.ts";
 import { learnMerges, type Merges } from "./merges.ts";
-import { CHAT_TEMPLATE, END_OF_TEXT, SPECIAL_TOKENS, TURN_END } from "./own-template.ts";
+import { CHAT_TEMPLATE, END_OF_TEXT, SPECIAL_TOKENS, TURN_END } from "./chat/own-template.ts";
 import { countWords, type Numbers, wordPattern } from "./words.ts";
 
 export interface TrainingOptions {

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
+import { verifyWorld } from "../../../src/cli/support/worlds/verify.ts";
 import { TASK_TYPES } from "../../../src/environments/alfworld/files/tasks.ts";
 import { DIFFICULTIES } from "../../../src/environments/alfworld/household/difficulty.ts";
 import {

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
+import { verifyWorld } from "../../../src/cli/support/worlds/verify.ts";
 import { explorer } from "../../../src/environments/alfworld/explorer/explorer.ts";
 import {
   admissibleCommands,

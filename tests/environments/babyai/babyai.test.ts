@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
+import { verifyWorld } from "../../../src/cli/support/worlds/verify.ts";
 import { type Beginning, generateLevel } from "../../../src/environments/babyai/level/generate.ts";
 import { LEVELS } from "../../../src/environments/babyai/level/levels.ts";
 import { numpyRandom } from "../../../src/environments/babyai/level/numpy-random.ts";

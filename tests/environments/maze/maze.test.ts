@@ -3,7 +3,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
+import { verifyWorld } from "../../../src/cli/support/worlds/verify.ts";
 import {
   EnvironmentError,
   type LocalEnvironment,

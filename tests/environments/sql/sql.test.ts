@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sqlite3Init from "@sqlite.org/sqlite-wasm";
 import { afterAll, describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
+import { verifyWorld } from "../../../src/cli/support/worlds/verify.ts";
 import {
   EnvironmentError,
   openWorld,

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
+import { verifyWorld } from "../../../src/cli/support/worlds/verify.ts";
 import {
   EnvironmentError,
   findWorld,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { verifyWorld } from "../../../src/cli/support/env-verify.ts";
+import { verifyWorld } from "../../../src/cli/support/worlds/verify.ts";
 import { type LocalEnvironment, openWorld, type World } from "../../../src/environments/index.ts";
 import {
   feedback,

@@ -18,7 +18,7 @@ import { parameterShapes } from "../../../src/models/config/parameters.ts";
 import { readModelConfig } from "../../../src/models/config/parse.ts";
 import { presetConfig, valueModelConfig } from "../../../src/models/config/presets.ts";
 import { openCheckpoint } from "../../../src/models/safetensors/checkpoint.ts";
-import { loadChatTemplate } from "../../../src/models/tokenizer/chat-template.ts";
+import { loadChatTemplate } from "../../../src/models/tokenizer/chat/template.ts";
 import { loadTokenizer } from "../../../src/models/tokenizer/files.ts";
 import { trainTokenizer, writeTokenizer } from "../../../src/models/tokenizer/train.ts";
 import { full, ones, type Tensor, tidy, zeros } from "../../../src/torch/index.ts";

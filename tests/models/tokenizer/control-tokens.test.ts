@@ -6,13 +6,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Chat } from "../../../src/models/tokenizer/chat.ts";
+import { Chat } from "../../../src/models/tokenizer/chat/chat.ts";
 import {
   type ChatMessage,
   compileTemplate,
   loadChatTemplate,
-} from "../../../src/models/tokenizer/chat-template.ts";
-import { Conversation } from "../../../src/models/tokenizer/conversation.ts";
+} from "../../../src/models/tokenizer/chat/template.ts";
+import { Conversation } from "../../../src/models/tokenizer/chat/conversation.ts";
 import { loadTokenizer } from "../../../src/models/tokenizer/files.ts";
 import type { Tokenizer } from "../../../src/models/tokenizer/tokenizer.ts";
 import { temporaryFolder } from "../files.ts";

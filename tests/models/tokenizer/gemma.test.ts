@@ -5,9 +5,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { Chat } from "../../../src/models/tokenizer/chat.ts";
-import { compileTemplate } from "../../../src/models/tokenizer/chat-template.ts";
-import { Conversation } from "../../../src/models/tokenizer/conversation.ts";
+import { Chat } from "../../../src/models/tokenizer/chat/chat.ts";
+import { compileTemplate } from "../../../src/models/tokenizer/chat/template.ts";
+import { Conversation } from "../../../src/models/tokenizer/chat/conversation.ts";
 import { loadTokenizer } from "../../../src/models/tokenizer/files.ts";
 
 const FOLDER = fileURLToPath(new URL("gemma", import.meta.url));

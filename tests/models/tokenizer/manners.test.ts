@@ -5,9 +5,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { byteChat } from "../../../src/models/tokenizer/bytes.ts";
-import { Chat } from "../../../src/models/tokenizer/chat.ts";
-import { type ChatMessage, compileTemplate } from "../../../src/models/tokenizer/chat-template.ts";
-import { Conversation } from "../../../src/models/tokenizer/conversation.ts";
+import { Chat } from "../../../src/models/tokenizer/chat/chat.ts";
+import { type ChatMessage, compileTemplate } from "../../../src/models/tokenizer/chat/template.ts";
+import { Conversation } from "../../../src/models/tokenizer/chat/conversation.ts";
 
 const read = (name: string): string =>
   readFileSync(new URL(`manners/${name}`, import.meta.url), "utf8");

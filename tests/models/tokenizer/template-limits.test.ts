@@ -5,7 +5,7 @@
 import { Environment, Interpreter, parse, tokenize } from "@huggingface/jinja";
 import { describe, expect, it } from "vitest";
 import { ModelFileError } from "../../../src/models/checkpoint/errors.ts";
-import { type ChatMessage, compileTemplate } from "../../../src/models/tokenizer/chat-template.ts";
+import { type ChatMessage, compileTemplate } from "../../../src/models/tokenizer/chat/template.ts";
 import { PUBLISHED_MANNERS } from "./templates.ts";
 
 const call = {

@@ -7,7 +7,7 @@ import { writeJson, writeText } from "../../../folders/index.ts";
 import { ModelFileError } from "../../checkpoint/errors.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../../checkpoint/json.ts";
 import { show } from "../../config/fields.ts";
-import { TEMPLATE_FILE } from "../../tokenizer/chat-template.ts";
+import { TEMPLATE_FILE } from "../../tokenizer/chat/template.ts";
 import { TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from "../../tokenizer/files.ts";
 import { byteLevel, ruleNamed } from "./pre-tokenizers.ts";
 import { mergesOfScores, sentencePieceParts } from "./sentence-piece.ts";

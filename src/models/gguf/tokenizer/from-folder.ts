@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ModelFileError } from "../../checkpoint/errors.ts";
 import { isJsonObject, type JsonObject, readJsonObject, readText } from "../../checkpoint/json.ts";
-import { loadChatTemplate, TEMPLATE_FILE } from "../../tokenizer/chat-template.ts";
+import { loadChatTemplate, TEMPLATE_FILE } from "../../tokenizer/chat/template.ts";
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from "../../tokenizer/files.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
 import { tokenizerJson } from "./files.ts";
