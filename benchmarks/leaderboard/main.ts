@@ -1,20 +1,21 @@
 /**
- * @file `npm run leaderboard`: makes docs/leaderboard.md from the entries; `-- --check` only says whether it is as they are.
+ * @file `npm run leaderboard`: makes docs/leaderboard.md and its pictures from the entries; `-- --check` only says whether they are
+ * as the entries are.
  *
  *   npm run leaderboard -- run NAME        runs an entry's command again
  *   npm run leaderboard -- add RUN …       an entry from a run's folder
  */
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { commit, machine } from "../compare/digest.ts";
 import { bestOf, readEntries, validationsOf, writeEntry } from "./entry.ts";
-import { leaderboardPage } from "./page.ts";
+import { leaderboardPage, leaderboardPictures } from "./page.ts";
 
-const PAGE = fileURLToPath(new URL("../../docs/leaderboard.md", import.meta.url));
+const DOCUMENTS = fileURLToPath(new URL("../../docs", import.meta.url));
 const USAGE = `Usage: npm run leaderboard [-- --check]
        npm run leaderboard -- run NAME
        npm run leaderboard -- add RUN --name NAME --by WHO --model TEXT --start TEXT --expert-episodes N
@@ -43,10 +44,17 @@ else if (verb === "add" && subject !== undefined) add(subject);
 else refuse(USAGE);
 
 function render(): void {
-  const page = leaderboardPage(readEntries());
-  if (!values.check) writeFileSync(PAGE, page);
-  else if (readFileSync(PAGE, "utf8") !== page)
-    refuse("docs/leaderboard.md is not as its entries are: npm run leaderboard");
+  const entries = readEntries();
+  const files = [...leaderboardPictures(entries)].map(([name, text]) => [
+    join("pictures", name),
+    text,
+  ]);
+  for (const [name, text] of [["leaderboard.md", leaderboardPage(entries)], ...files]) {
+    const file = join(DOCUMENTS, name!);
+    if (!values.check) writeFileSync(file, text!);
+    else if (!existsSync(file) || readFileSync(file, "utf8") !== text)
+      refuse(`docs/${name} is not as the entries are: npm run leaderboard`);
+  }
 }
 
 function rerun(name: string): void {

@@ -1,7 +1,8 @@
 /**
- * @file docs/leaderboard.md, made from the entries.
+ * @file docs/leaderboard.md and its pictures, made from the entries.
  */
 import { wilson } from "../../src/evaluation/index.ts";
+import { curveSvg } from "../../src/monitoring/index.ts";
 import { percent, table } from "../compare/tables.ts";
 import { type Entry, reached } from "./entry.ts";
 
@@ -12,7 +13,11 @@ export const SPLITS = ["held_out", "valid_seen", "unseen_rooms"];
 export function leaderboardPage(entries: readonly Entry[]): string {
   return `${[
     HEAD,
-    ...SPLITS.flatMap((split) => [`## ${TITLES[split]}`, goalTable(entries, split)]),
+    ...SPLITS.flatMap((split) => [
+      `## ${TITLES[split]}`,
+      goalTable(entries, split),
+      ...pictureOf(entries, split),
+    ]),
     "## The policies that were chosen",
     "Of each run, the one that did best in validation on `held_out`; 50 turns, temperature 0.4.",
     chosenTable(entries),
@@ -20,6 +25,43 @@ export function leaderboardPage(entries: readonly Entry[]): string {
     ...entries.map(description),
   ].join("\n\n")}\n`;
 }
+
+/** Success in validations over minutes of training, a curve per entry; by the file's name in docs/pictures. */
+export function leaderboardPictures(entries: readonly Entry[]): Map<string, string> {
+  const measured = SPLITS.filter((split) => measuredOn(entries, split).length > 0);
+  return new Map(
+    measured.map((split) => [
+      fileOf(split),
+      curveSvg({
+        title: titleOf(split),
+        x: "minutes of reinforcement learning",
+        y: { label: "success", percent: true },
+        series: measuredOn(entries, split).map(({ name, validations }) => ({
+          name,
+          runs: [
+            validations.flatMap(({ minutes, success }) =>
+              success[split] === undefined ? [] : [{ x: minutes, y: success[split] }],
+            ),
+          ],
+        })),
+      }),
+    ]),
+  );
+}
+
+function pictureOf(entries: readonly Entry[], split: string): string[] {
+  const isThere = measuredOn(entries, split).length > 0;
+  return isThere ? [`![${titleOf(split)}](pictures/${fileOf(split)})`] : [];
+}
+
+const fileOf = (split: string) => `leaderboard-${split.replaceAll("_", "-")}.svg`;
+
+const titleOf = (split: string) => `Success in validations on ${split}, over minutes of training`;
+
+const measuredOn = (entries: readonly Entry[], split: string) =>
+  entries.filter(({ validations }) =>
+    validations.some(({ success }) => success[split] !== undefined),
+  );
 
 const TITLES: Readonly<Record<string, string>> = {
   held_out: "Held-out games (policies are chosen by these)",
@@ -41,9 +83,7 @@ published for GiGPO with 1.5 billion parameters) and 90 %. Made by \`npm run lea
   it wants to know), and send the file that it wrote.`;
 
 function goalTable(entries: readonly Entry[], split: string): string {
-  const measured = entries.filter(({ validations }) =>
-    validations.some(({ success }) => success[split] !== undefined),
-  );
+  const measured = measuredOn(entries, split);
   if (measured.length === 0) return "No entry has measured it while it trained.";
   const rows = measured
     .map((entry) => ({ entry, at: GOALS.map((goal) => reached(entry, split, goal)) }))

@@ -1,5 +1,5 @@
 /**
- * @file A real pretrained language model (SmolLM2, 135 million parameters) learns household tasks: from 120 episodes of an
+ * @file A real pretrained language model (SmolLM2, 135 million parameters) learns household tasks: from 200 episodes of an
  * expert what one says, from its own episodes (GiGPO, LoRA) what one says when. Then it is asked in rooms that training knows,
  * and in rooms that it never entered.
  *
@@ -31,12 +31,14 @@ async function pretrained(): Promise<Partial<TrainOptions> & Pick<TrainOptions, 
   });
   return {
     model,
-    warmStart: { episodes: 120, epochs: 2, learningRate: 3e-5, mistakes: 0.1 },
+    warmStart: { episodes: 200, epochs: 3, learningRate: 5e-5, mistakes: 0.1 },
     learningRate: 2e-4,
     settings: {
+      // Recorded log-probabilities are exact here: they need not be computed again.
+      algorithm: { rollout_correction: { bypass_mode: true } },
       actor_rollout_ref: {
         model: { lora_rank: 16, lora_alpha: 32 },
-        rollout: { temperature: 0.8 },
+        rollout: { temperature: 0.7 },
       },
       trainer: { max_minutes: Number(values.minutes), save_freq: 5 },
     },
@@ -48,7 +50,7 @@ const fromNothing: Partial<TrainOptions> & Pick<TrainOptions, "model"> = {
   warmStart: { episodes: 4000, mistakes: 0.1, learningRate: 2e-3 },
   learningRate: 3e-4,
   settings: {
-    actor_rollout_ref: { rollout: { temperature: 0.8 } },
+    actor_rollout_ref: { rollout: { temperature: 0.7 } },
     trainer: { max_minutes: Number(values.minutes), save_freq: 5 },
   },
 };
@@ -60,7 +62,7 @@ const run = await train({
     types: ["pick_and_place_simple", "pick_clean_then_place_in_recep"],
   },
   agent: { prompts: "bare", showAdmissible: false, replyTokens: 20, promptTokens: 1800 },
-  turns: 15,
+  turns: 12,
   ...(values["from-nothing"] ? fromNothing : await pretrained()),
   algorithm: { name: "gigpo", miniBatch: 32 },
   ...{ tasks: 8, groupSize: 8, iterations: 200, seed: Number(values.seed) },

@@ -13,7 +13,7 @@ import {
   validationsOf,
   writeEntry,
 } from "../../benchmarks/leaderboard/entry.ts";
-import { leaderboardPage } from "../../benchmarks/leaderboard/page.ts";
+import { leaderboardPage, leaderboardPictures } from "../../benchmarks/leaderboard/page.ts";
 import { temporaryFolder } from "../rollout/support.ts";
 
 const at = (step: number, held_out: number, unseen_rooms: number) => ({
@@ -31,6 +31,22 @@ const entry: Entry = {
 it("is as its entries are", () => {
   const page = readFileSync(new URL("../../docs/leaderboard.md", import.meta.url), "utf8");
   expect(page).toBe(leaderboardPage(readEntries()));
+  const pictures = leaderboardPictures(readEntries());
+  expect(pictures.size).toBeGreaterThan(0);
+  for (const [name, text] of pictures)
+    expect(readFileSync(new URL(`../../docs/pictures/${name}`, import.meta.url), "utf8")).toBe(
+      text,
+    );
+});
+
+it("has commands that the scripts of today take", () => {
+  for (const { name, command } of readEntries()) {
+    const script = /examples\/\S+\.ts/.exec(command)![0];
+    const text = readFileSync(new URL(`../../${script}`, import.meta.url), "utf8");
+    const options = [...command.matchAll(/--([a-z-]+)/g)].map((one) => one[1]!);
+    const unknown = options.filter((option) => !new RegExp(`\\b${option}"?: \\{ type`).test(text));
+    expect({ name, unknown }).toEqual({ name, unknown: [] });
+  }
 });
 
 it("finds the first validation that reached a goal", () => {
