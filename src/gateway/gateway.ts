@@ -6,13 +6,9 @@ import { randomBytes } from "node:crypto";
 import type { TextGenerator } from "../generation/index.ts";
 import type { Chat } from "../models/index.ts";
 import { deriveSeed } from "../torch/index.ts";
-import {
-  type GivenReply,
-  type ReplyAsk,
-  Session,
-  type SessionParts,
-} from "./conversation/session.ts";
 import { Wishes } from "./constrain/wishes.ts";
+import type { GivenReply, ReplyAsk, SessionParts } from "./conversation/asked.ts";
+import { Session } from "./conversation/session.ts";
 import { GatewayError } from "./errors.ts";
 import { GatewayMetrics } from "./metrics.ts";
 import { type ToolTemplate, toolTemplate } from "./tools/template.ts";

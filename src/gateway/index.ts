@@ -4,15 +4,15 @@
  */
 export type { OpenServer } from "../network/index.ts";
 export { type Wish, Wishes } from "./constrain/wishes.ts";
-export { type Branch, type Entry, FORK_REASONS, type ForkReason } from "./conversation/branches.ts";
-export type { GatewayMessage, ToolCall } from "./conversation/messages.ts";
 export type {
   GivenPiece,
   GivenReply,
   ReplyAsk,
   ReplySampling,
   SessionParts,
-} from "./conversation/session.ts";
+} from "./conversation/asked.ts";
+export { type Branch, type Entry, FORK_REASONS, type ForkReason } from "./conversation/branches.ts";
+export type { GatewayMessage, ToolCall } from "./conversation/messages.ts";
 export { Session } from "./conversation/session.ts";
 export { sessionTrajectory } from "./conversation/trajectory.ts";
 export { GatewayError, type RefusalKind } from "./errors.ts";

@@ -2,18 +2,10 @@
  * @file A session: everything that one program asks, as the conversations that it makes of it. What goes on with a
  * conversation is appended to it in ids, and what was drawn stays as it was drawn; anything else begins a branch.
  */
-import { createHash, randomUUID } from "node:crypto";
-import type { ProgramReply, ToolDefinition } from "../../environments/index.ts";
-import type {
-  Completion,
-  GenerationRequest,
-  SampledToken,
-  SamplingOptions,
-  TextGenerator,
-} from "../../generation/index.ts";
+import { createHash } from "node:crypto";
+import type { ToolDefinition } from "../../environments/index.ts";
 import { type ChatMessage, Conversation } from "../../models/index.ts";
 import {
-  expertReply,
   isFarTooLong,
   type PolicySession,
   type SessionReward,
@@ -21,67 +13,11 @@ import {
 } from "../../rollout/index.ts";
 import { deriveSeed } from "../../torch/index.ts";
 import { GatewayError } from "../errors.ts";
-import type { ReplyPiece } from "../tools/reader.ts";
-import { writeCalls } from "../tools/style.ts";
 import type { ToolTemplate } from "../tools/template.ts";
+import type { GivenReply, ReplyAsk, SessionParts } from "./asked.ts";
 import { type Branch, type ForkReason, placeOf } from "./branches.ts";
-import { type GatewayMessage, joined, signatureOf, type ToolCall } from "./messages.ts";
-import { replyText } from "./text.ts";
-
-/** How a reply is drawn; what is absent is the session's. */
-export type ReplySampling = Partial<Omit<SamplingOptions, "stopTokens">>;
-
-export interface ReplyAsk {
-  readonly messages: readonly GatewayMessage[];
-  readonly tools: readonly ToolDefinition[];
-  /** False: what looks like a call is text. */
-  readonly readsCalls: boolean;
-  readonly sampling: ReplySampling;
-  readonly seed?: number | bigint | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Hears the reply as it is written. */
-  readonly onPiece?: (piece: GivenPiece) => void;
-}
-
-/** A piece of a reply as a client gets it: with names for its calls, and the tokens that it came from. */
-export interface GivenPiece extends Omit<ReplyPiece, "calls"> {
-  readonly calls: readonly ToolCall[];
-  readonly tokens: readonly SampledToken[];
-}
-
-export interface GivenReply {
-  readonly content: string;
-  readonly calls: readonly ToolCall[];
-  readonly finish: Completion["finish"];
-  /** The string that ended it. */
-  readonly stop: string | null;
-  readonly promptIds: readonly number[];
-  readonly completion: Completion;
-  readonly branch: number;
-}
-
-export interface SessionParts {
-  readonly id: string;
-  readonly generator: TextGenerator;
-  readonly templates: ToolTemplate;
-  /** Tokens of prompt and reply together. */
-  readonly contextLength: number;
-  /** Whether what is said is kept for later: otherwise every request is the only one. */
-  readonly keeps: boolean;
-  readonly seed: bigint;
-  readonly task?: string | undefined;
-  /** Replaces what clients ask for: a run draws as it says, whatever its programs say. */
-  readonly sampling?: ReplySampling | undefined;
-  readonly limits?: {
-    readonly turns?: number | undefined;
-    readonly tokens?: number | undefined;
-    readonly promptTokens?: number | undefined;
-    readonly replyTokens?: number | undefined;
-  };
-  /** Answers in the model's place. */
-  readonly script?: ((ask: ReplyAsk) => Promise<ProgramReply>) | undefined;
-  readonly onFork?: (reason: ForkReason) => void;
-}
+import { drawReply } from "./draw.ts";
+import { type GatewayMessage, joined, signatureOf } from "./messages.ts";
 
 /** Conversations of one session at most, and ids that it holds: in memory they are its largest part. */
 const MOST_BRANCHES = 4096;
@@ -147,7 +83,16 @@ export class Session {
     branch.busy = true;
     this.#asks++;
     try {
-      const reply = await this.#draw(ask, branch, prompt, stopping.signal);
+      const reply = await drawReply(this.#parts, ask, {
+        prompt,
+        branch: branch.number,
+        drawn: this.#tokens,
+        seed: ask.seed ?? this.#seedFor(prompt),
+        signal: stopping.signal,
+        onFailure: (error) => {
+          this.failure = error;
+        },
+      });
       this.#record(asking, ask, reply, (performance.now() - asked) / 1000);
       return reply;
     } catch (error) {
@@ -258,94 +203,6 @@ export class Session {
         "before its reply. Send fewer, or shorter ones.",
       { field: "messages" },
     );
-  }
-
-  async #draw(
-    ask: ReplyAsk,
-    branch: Branch,
-    prompt: readonly number[],
-    signal: AbortSignal,
-  ): Promise<GivenReply> {
-    const { templates, contextLength, sampling: own, limits, keeps } = this.#parts;
-    const chat = templates.chatFor([]);
-    const asked = { ...ask.sampling, ...own };
-    const left = Math.min(
-      asked.maximumTokens ?? Infinity,
-      limits?.replyTokens ?? Infinity,
-      (limits?.tokens ?? Infinity) - this.#tokens,
-      contextLength - prompt.length,
-    );
-    const style = ask.readsCalls ? templates.style : undefined;
-    const stops = asked.stopStrings ?? [];
-    const reader = replyText(chat.tokenizer, style, stops);
-    const pieces: GivenPiece[] = [];
-    let unseen: SampledToken[] = [];
-    const give = (piece: ReplyPiece, isEnd = false) => {
-      if (piece.text === "" && piece.calls.length === 0 && !isEnd) return;
-      const named = { ...piece, calls: piece.calls.map(withId), tokens: unseen };
-      unseen = [];
-      pieces.push(named);
-      ask.onPiece?.(named);
-    };
-    let completion: Completion;
-    try {
-      const onToken = (token: SampledToken) => {
-        unseen.push(token);
-        give(reader.push(token.id));
-      };
-      completion = await this.#completion(ask, left, onToken, {
-        prompt,
-        sampling: {
-          ...asked,
-          maximumTokens: Math.max(1, left),
-          stopTokens: [chat.endOfTurnId],
-        },
-        seed: ask.seed ?? this.#seedFor(prompt),
-        ...(keeps && { conversation: `${this.id}/${branch.number}` }),
-        ...(this.#parts.task !== undefined && { task: this.#parts.task }),
-        signal,
-        onToken,
-      });
-    } catch (error) {
-      if (error instanceof RangeError) throw new GatewayError("invalid_request", error.message);
-      if (signal.aborted) throw signal.reason ?? error;
-      this.failure = error as Error;
-      throw error;
-    }
-    if (completion.finish === "abort") throw signal.reason ?? new Error("aborted");
-    give(reader.finish(), true);
-    return {
-      content: pieces.map(({ text }) => text).join(""),
-      calls: pieces.flatMap(({ calls }) => calls),
-      finish: completion.finish,
-      stop: typeof completion.stop === "string" ? completion.stop : null,
-      promptIds: prompt,
-      completion,
-      branch: branch.number,
-    };
-  }
-
-  /** What the model draws, or what is said in its place. */
-  async #completion(
-    ask: ReplyAsk,
-    left: number,
-    onToken: (token: SampledToken) => void,
-    request: GenerationRequest,
-  ): Promise<Completion> {
-    const { generator, script, templates } = this.#parts;
-    if (!script) return generator.generate(request);
-    const reply = await unlessAborted(request.signal!, script(ask));
-    const { content = "", calls } =
-      typeof reply === "string" ? { content: reply, calls: [] } : reply;
-    const written = calls.map(({ name, arguments: given }) => ({
-      ...{ name, arguments: JSON.stringify(given) },
-    }));
-    const text = written.length > 0 ? writeCalls(templates.style, written) : "";
-    const whole = content && text ? `${content}\n${text}` : content + text;
-    const completion = expertReply(templates.chatFor([]), whole, left, request.signal!);
-    for (const id of completion.ids)
-      onToken({ id, logprob: Number.NaN, sampledLogprob: Number.NaN });
-    return completion;
   }
 
   /** The same for the same prompt, however requests cross each other; another one when it is asked again. */
@@ -461,10 +318,6 @@ function repliesIn({ conversation }: Branch): number {
   return conversation.segments.filter(({ kind }) => kind === "reply").length;
 }
 
-function withId(call: Omit<ToolCall, "id">): ToolCall {
-  return { id: `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`, ...call };
-}
-
 /** Messages as the template takes them, or a refusal that says what it said. */
 function rendered(
   chat: ReturnType<ToolTemplate["chatFor"]>,
@@ -474,20 +327,5 @@ function rendered(
     return new Conversation(chat, messages);
   } catch (error) {
     throw new GatewayError("invalid_request", (error as Error).message, { field: "messages" });
-  }
-}
-
-/** What is given, or the signal's reason: somebody else's code may never answer. */
-async function unlessAborted<Value>(signal: AbortSignal, given: Promise<Value>): Promise<Value> {
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([given, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop!);
   }
 }

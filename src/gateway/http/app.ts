@@ -2,13 +2,13 @@
  * @file The gateway's paths. Every path is there twice: as it is, and behind /s/SESSION.
  */
 import { type Context, Hono } from "hono";
+import { GatewayError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { chatCompletions } from "../protocols/chat.ts";
 import { completions } from "../protocols/completions.ts";
 import { anthropicMessages, countTokens } from "../protocols/messages.ts";
-import { responses } from "../protocols/responses.ts";
 import { anthropicError, openaiError, type Refused } from "../protocols/refusal.ts";
-import { GatewayError } from "../errors.ts";
+import { responses } from "../protocols/responses.ts";
 import { type CallerRules, callerOf, sessionOf } from "./callers.ts";
 import { endSession, rewardSession, showSession } from "./sessions.ts";
 

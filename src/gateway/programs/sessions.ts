@@ -6,7 +6,7 @@ import { type AgentProgram, seededRandom, type Task } from "../../environments/i
 import type { TextGenerator } from "../../generation/index.ts";
 import type { Chat } from "../../models/index.ts";
 import type { Policy, PolicySession, SessionRequest } from "../../rollout/index.ts";
-import type { ReplySampling } from "../conversation/session.ts";
+import type { ReplySampling } from "../conversation/asked.ts";
 import { Gateway, type OpenSessionOptions } from "../gateway.ts";
 import { type Door, openDoor } from "./door.ts";
 

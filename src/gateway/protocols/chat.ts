@@ -3,12 +3,12 @@
  */
 import { z } from "zod";
 import type { SampledToken } from "../../generation/index.ts";
+import type { GivenReply, ReplyAsk } from "../conversation/asked.ts";
 import type { GatewayMessage } from "../conversation/messages.ts";
-import type { GivenReply, ReplyAsk, Session } from "../conversation/session.ts";
+import type { Session } from "../conversation/session.ts";
 import { GatewayError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { type EventStream, streamed } from "./events.ts";
-import { openaiError } from "./refusal.ts";
 import {
   formatSchema,
   formatWish,
@@ -25,6 +25,7 @@ import {
   toolOf,
   toolWish,
 } from "./read.ts";
+import { openaiError } from "./refusal.ts";
 
 const callSchema = z.looseObject({
   id: z.string().max(200).optional(),

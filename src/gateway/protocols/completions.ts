@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import type { GenerationRequest } from "../../generation/index.ts";
+import type { GivenReply, ReplyAsk } from "../conversation/asked.ts";
 import { replyText } from "../conversation/text.ts";
-import type { GivenReply, ReplyAsk } from "../conversation/session.ts";
 import { GatewayError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { tokensOf, usageOf } from "./chat.ts";

@@ -2,8 +2,9 @@
  * @file Anthropic's /v1/messages: a request into the gateway's form, and a reply out of it, whole or as events.
  */
 import { z } from "zod";
+import type { GivenReply, ReplyAsk } from "../conversation/asked.ts";
 import type { GatewayMessage } from "../conversation/messages.ts";
-import type { GivenReply, ReplyAsk, Session } from "../conversation/session.ts";
+import type { Session } from "../conversation/session.ts";
 import { GatewayError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { type EventStream, streamed } from "./events.ts";
@@ -15,12 +16,12 @@ import {
   readBody,
   samplingFields,
   samplingOf,
+  type ToolChoice,
   textIn,
   textParts,
   tokenCount,
   toolOf,
   toolWish,
-  type ToolChoice,
 } from "./read.ts";
 import { anthropicError } from "./refusal.ts";
 

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Json, ToolDefinition } from "../../environments/index.ts";
-import type { ReplySampling } from "../conversation/session.ts";
+import type { ReplySampling } from "../conversation/asked.ts";
 import { GatewayError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 

@@ -3,8 +3,9 @@
  * server would have to remember (previous_response_id, conversations, files) is refused: clients send the whole input.
  */
 import { z } from "zod";
+import type { GivenReply, ReplyAsk } from "../conversation/asked.ts";
 import type { GatewayMessage, ToolCall } from "../conversation/messages.ts";
-import type { GivenReply, ReplyAsk, Session } from "../conversation/session.ts";
+import type { Session } from "../conversation/session.ts";
 import { GatewayError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { type EventStream, streamed } from "./events.ts";
