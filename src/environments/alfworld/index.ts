@@ -134,9 +134,18 @@ export const alfworld = defineWorld({
         "in how many rooms each training game is played: its own and others made from it, with other furniture, things " +
         "in other places and numbered anew; only with game files",
     },
+    renamed: {
+      kind: "number",
+      minimum: 0,
+      maximum: 1,
+      default: 0,
+      about:
+        "in those made rooms, the share of kinds of furniture that are called otherwise (a coffeetable a desk, a cabinet a " +
+        "safe), never what the task names: who knows rooms by heart has to read what is there",
+    },
     ...roomOptions,
   },
-  async open({ data = dataFolder(), unseenRooms, variants, ...options }) {
+  async open({ data = dataFolder(), unseenRooms, variants, renamed, ...options }) {
     const chosen = options.types as readonly TaskType[] | undefined;
     if (data !== "builtin") {
       const { alfworldWorld } = await import("./world.ts");
@@ -147,6 +156,7 @@ export const alfworld = defineWorld({
         expert: options.expert as ExplorerKind,
         unseenRooms,
         variants,
+        renamed,
       };
       return alfworldWorld("alfworld", await openLibrary(data), wishes);
     }

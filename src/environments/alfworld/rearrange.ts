@@ -1,6 +1,6 @@
 /**
- * @file Another room from a game's own: furniture fewer or more of a kind, things in other places, everything
- * numbered anew. An agent that learns in many rooms made so cannot know one by heart.
+ * @file Another room from a game's own: furniture fewer or more of a kind, or called otherwise, things in other places,
+ * everything numbered anew. An agent that learns in many rooms made so cannot know one by heart.
  *
  * The task stays what it was, and can be done: what it needs stays, what is wanted does not begin where it should end,
  * and things go only where the game says that such things can be (lamps, of which it says nothing: onto anything).
@@ -14,10 +14,19 @@ const MOVED = 0.5;
 /** The share of kinds of furniture of which nothing is left. */
 const GONE = 0.25;
 const TRIES = 10;
+/** Furniture of which one kind could as well be another: what lies open, and what is opened. */
+const ALIKE = [
+  [
+    ...["armchair", "bed", "coffeetable", "countertop", "desk", "diningtable", "dresser"],
+    ...["ottoman", "shelf", "sidetable", "sofa", "tvstand"],
+  ],
+  ["cabinet", "drawer", "safe"],
+];
 /** What some tasks cannot be done without. */
 const APPLIANCES = new Set(["sinktype", "sinkbasintype", "microwavetype", "fridgetype"]);
 
-export function rearranged(problem: Problem, random: Random): Problem {
+/** `renamed`: the share of kinds of furniture that are called otherwise. */
+export function rearranged(problem: Problem, random: Random, renamed = 0): Problem {
   const room = new Room(problem);
   const { gone, copies, moves } = otherRoom(room, random);
   const lost = new Set([...gone, ...moves.lost]);
@@ -39,7 +48,8 @@ export function rearranged(problem: Problem, random: Random): Problem {
   );
   for (const [thing, home] of moves.home)
     added.push(["inreceptacle", thing, home], ["objectatlocation", thing, location.get(home)!]);
-  return renumbered({ kinds, facts: [...facts, ...added], goal: problem.goal }, random);
+  const names = renamed > 0 ? otherNames(room, gone, random, renamed) : new Map();
+  return renumbered({ kinds, facts: [...facts, ...added], goal: problem.goal }, names, random);
 }
 
 /** What the facts say of the furniture and of the things in it. */
@@ -93,6 +103,11 @@ class Room {
   /** Whether the task is about a thing, or furniture, of this kind. */
   isWanted(thing: string): boolean {
     return this.#wanted.has(this.typeOf.get(thing)!);
+  }
+
+  /** Whether the task asks for furniture of this name. */
+  isNamed(name: string): boolean {
+    return this.#wanted.has(`${name}type`);
   }
 
   /** A piece of furniture like another, empty, at a place of its own. */
@@ -158,11 +173,41 @@ function moveThings(room: Room, gone: ReadonlySet<string>, random: Random) {
   return { home, lost };
 }
 
+/**
+ * What kinds of furniture are called from now on: like furniture that is not here, nor in the task. Only their names
+ * change: what can be put there is what could be before.
+ */
+function otherNames(
+  room: Room,
+  gone: ReadonlySet<string>,
+  random: Random,
+  share: number,
+): ReadonlyMap<string, string> {
+  const left = room.furniture.filter((id) => !gone.has(id));
+  const taken = new Set(left.map(nameOf));
+  const names = new Map<string, string>();
+  for (const id of left) {
+    const name = nameOf(id);
+    const alike = ALIKE.find((some) => some.includes(name));
+    if (names.has(name) || !alike || room.isWanted(id)) continue;
+    const free = alike.filter((one) => !taken.has(one) && !room.isNamed(one));
+    const isRenamed = free.length > 0 && random.chance(share);
+    const other = isRenamed ? random.pick(free) : name;
+    names.set(name, other);
+    taken.add(other);
+  }
+  return names;
+}
+
 /** New ids: names count in the order of ids, and lists follow it. */
-function renumbered({ kinds, facts, goal }: Problem, random: Random): Problem {
+function renumbered(
+  { kinds, facts, goal }: Problem,
+  called: ReadonlyMap<string, string>,
+  random: Random,
+): Problem {
   const ids = [...kinds].filter(([, kind]) => kind === "object" || kind === "receptacle");
   const order = random.shuffled(ids.map((_, i) => `${i}`.padStart(4, "0")));
-  const names = new Map(ids.map(([id], i) => [id, newId(id, order[i]!)]));
+  const names = new Map(ids.map(([id], i) => [id, newId(id, order[i]!, called)]));
   const named = (id: string): string => names.get(id) ?? id;
   const inGoal = (part: Expression): Expression =>
     typeof part === "string" ? named(part) : part.map(inGoal);
@@ -173,11 +218,15 @@ function renumbered({ kinds, facts, goal }: Problem, random: Random): Problem {
   };
 }
 
-/** Keeps what the name is made of: the class before "_bar_", and whether it is a basin. */
-function newId(id: string, number: string): string {
+/** Keeps what the name is made of: the class before "_bar_", unless it is called otherwise, and whether it is a basin. */
+function newId(id: string, number: string, called: ReadonlyMap<string, string>): string {
+  const name = nameOf(id);
+  return `${called.get(name) ?? name}_bar_${number}${id.includes("basin") ? "_bar_basin" : ""}`;
+}
+
+function nameOf(id: string): string {
   const end = id.indexOf("_bar_");
-  const name = end < 0 ? id : id.slice(0, end);
-  return `${name}_bar_${number}${id.includes("basin") ? "_bar_basin" : ""}`;
+  return end < 0 ? id : id.slice(0, end);
 }
 
 function wordsOf(part: Expression): string[] {

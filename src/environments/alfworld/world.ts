@@ -2,8 +2,8 @@
  * @file The world of real game files.
  */
 import { EnvironmentError, type LocalEnvironment, type Task, type World } from "../environment.ts";
-import { keepingRecent } from "../recent-cache.ts";
 import { seededRandom } from "../random.ts";
+import { keepingRecent } from "../recent-cache.ts";
 import { requireSplit, taskSet } from "../tasks.ts";
 import { compileGame, type Game } from "./engine/game.ts";
 import { GameEnvironment } from "./environment.ts";
@@ -32,12 +32,14 @@ export interface AlfworldOptions {
   readonly unseenRooms: number;
   /** In how many rooms every training game is: its own, and others made from it. */
   readonly variants: number;
+  /** In the rooms made from others: the share of kinds of furniture that are called otherwise. */
+  readonly renamed: number;
 }
 
 export function alfworldWorld(
   name: string,
   library: Library,
-  { types, winReward, expert, unseenRooms, variants }: AlfworldOptions,
+  { types, winReward, expert, unseenRooms, variants, renamed }: AlfworldOptions,
 ): World<LocalEnvironment> {
   const all = withUnseenRooms(name, library.entries, unseenRooms);
   const entries = types
@@ -58,7 +60,9 @@ export function alfworldWorld(
     return naming(id, () => {
       const problem = readProblem(file.problem);
       const room =
-        variant === undefined ? problem : rearranged(problem, seededRandom("rearranged", id));
+        variant === undefined
+          ? problem
+          : rearranged(problem, seededRandom("rearranged", id), renamed);
       return compileGame(room, file);
     });
   };

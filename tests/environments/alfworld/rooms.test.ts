@@ -59,6 +59,37 @@ describe.skipIf(isMissing(REAL_GAMES_PATH))("rooms", () => {
     expect(others).toBeGreaterThan(140);
   });
 
+  test("with furniture that is called otherwise can be solved, and the task names none of it", async () => {
+    const { world } = await open("env.options.variants=2");
+    const { world: renaming } = await open("env.options.variants=2", "env.options.renamed=1");
+    const tasks = await renaming.tasks("train");
+    const games = tasks.length / 2;
+    const [environment, plain] = [renaming.environment(), world.environment()];
+    const furnitureOf = (text: string) =>
+      new Set(
+        [.../you see (.*?)\./.exec(text)![1]!.matchAll(/an? ([a-z]+) \d+/g)].map((a) => a[1]!),
+      );
+    let others = 0;
+    for (let game = 0; game < games; game += 60) {
+      const task = tasks.task(games + game);
+      const [text, before] = [await environment.reset(task), await plain.reset(task)].map(
+        (begun) => begun.text,
+      );
+      const [here, usual] = [furnitureOf(text!), furnitureOf(before!)];
+      expect(here.size, task.id).toBe(usual.size);
+      const asked = text!.split("\n\n").at(-1)!;
+      expect(asked).toBe(before!.split("\n\n").at(-1));
+      for (const name of usual)
+        if (new RegExp(`\\b${name}\\b`).test(asked)) expect([...here], task.id).toContain(name);
+      others += [...here].filter((name) => !usual.has(name)).length;
+      let won = false;
+      for (const command of (await renaming.solution!(task))!)
+        won = (await environment.step(command)).won === true;
+      expect(won, task.id).toBe(true);
+    }
+    expect(others).toBeGreaterThan(100);
+  });
+
   test("of a game that is held out are held out with it", async () => {
     const plain = await open("data.held_out=50");
     const varied = await open("data.held_out=50", "env.options.variants=4");
