@@ -94,6 +94,25 @@ export function validationsOf(run: string, chosenBy: string): Validation[] {
   return made;
 }
 
+/** Runs of which each began with what the one before ended with, and validated it: as if they were one. */
+export function oneAfterAnother(runs: readonly (readonly Validation[])[]): Validation[] {
+  const whole: Validation[] = [];
+  for (const run of runs) {
+    const last = whole.at(-1);
+    if (!last) whole.push(...run);
+    else
+      for (const one of run.slice(1))
+        whole.push({
+          success: one.success,
+          step: last.step + one.step,
+          episodes: last.episodes + one.episodes,
+          tokens: last.tokens + one.tokens,
+          minutes: Number((last.minutes + one.minutes).toFixed(2)),
+        });
+  }
+  return whole;
+}
+
 /** The first validation that reached so much. */
 export function reached(
   { validations }: Pick<Entry, "validations">,

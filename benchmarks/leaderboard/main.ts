@@ -3,7 +3,7 @@
  * as the entries are.
  *
  *   npm run leaderboard -- run NAME        runs an entry's command again
- *   npm run leaderboard -- add RUN …       an entry from a run's folder
+ *   npm run leaderboard -- add RUN …       an entry from a run's folder, or those of runs that began where the one before ended
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -12,13 +12,13 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { commit, machine } from "../compare/digest.ts";
-import { bestOf, readEntries, validationsOf, writeEntry } from "./entry.ts";
+import { bestOf, oneAfterAnother, readEntries, validationsOf, writeEntry } from "./entry.ts";
 import { leaderboardPage, leaderboardPictures } from "./page.ts";
 
 const DOCUMENTS = fileURLToPath(new URL("../../docs", import.meta.url));
 const USAGE = `Usage: npm run leaderboard [-- --check]
        npm run leaderboard -- run NAME
-       npm run leaderboard -- add RUN --name NAME --by WHO --model TEXT --start TEXT --expert-episodes N
+       npm run leaderboard -- add RUN [RUN …] --name NAME --by WHO --model TEXT --start TEXT --expert-episodes N
            --command TEXT --won SPLIT=WON/PLAYED … [--commit HASH]
 
 --won: what \`openmanus-rl eval RUN --split SPLIT env.max_steps=50\` counted.`;
@@ -37,10 +37,10 @@ const { values, positionals } = parseArgs({
     won: { type: "string", multiple: true, default: [] },
   },
 });
-const [verb, subject] = positionals;
+const [verb, subject, ...others] = positionals;
 if (verb === undefined) render();
 else if (verb === "run" && subject !== undefined) rerun(subject);
-else if (verb === "add" && subject !== undefined) add(subject);
+else if (verb === "add" && subject !== undefined) add([subject, ...others]);
 else refuse(USAGE);
 
 function render(): void {
@@ -68,7 +68,7 @@ function rerun(name: string): void {
   process.exitCode = spawnSync(entry.command, { shell: true, stdio: "inherit" }).status ?? 1;
 }
 
-function add(run: string): void {
+function add(runs: readonly string[]): void {
   const { name, by, model, start, command } = values;
   const won = values.won.map((text) => /^(\w+)=(\d+)\/(\d+)$/.exec(text));
   const experts = Number(values["expert-episodes"]);
@@ -76,9 +76,9 @@ function add(run: string): void {
     refuse(USAGE);
     return;
   }
-  const config = parse(readFileSync(join(run, "config.yaml"), "utf8"));
+  const config = parse(readFileSync(join(runs[0]!, "config.yaml"), "utf8"));
   const chosenBy = config.data.held_out > 0 ? "held_out" : "valid_seen";
-  const validations = validationsOf(run, chosenBy);
+  const validations = oneAfterAnother(runs.map((run) => validationsOf(run, chosenBy)));
   const file = writeEntry({
     ...{ name, by, model, start, command, expertEpisodes: experts },
     algorithm: config.algorithm.adv_estimator,

@@ -8,6 +8,7 @@ import { expect, it } from "vitest";
 import {
   bestOf,
   type Entry,
+  oneAfterAnother,
   reached,
   readEntries,
   validationsOf,
@@ -47,6 +48,23 @@ it("has commands that the scripts of today take", () => {
     const unknown = options.filter((option) => !new RegExp(`\\b${option}"?: \\{ type`).test(text));
     expect({ name, unknown }).toEqual({ name, unknown: [] });
   }
+});
+
+it("counts on in a run that began where another ended", () => {
+  const [start, end] = [at(0, 0.4, 0.4), at(10, 0.8, 0.7)];
+  const whole = oneAfterAnother([
+    [start, end],
+    [at(0, 0.8, 0.7), at(5, 0.9, 0.8)],
+  ]);
+  expect(whole.map(({ step }) => step)).toEqual([0, 10, 15]);
+  expect(whole[2]).toEqual({
+    ...at(5, 0.9, 0.8),
+    step: 15,
+    episodes: end.episodes + at(5, 0, 0).episodes,
+    tokens: end.tokens + at(5, 0, 0).tokens,
+    minutes: end.minutes + at(5, 0, 0).minutes,
+  });
+  expect(oneAfterAnother([[start, end]])).toEqual([start, end]);
 });
 
 it("finds the first validation that reached a goal", () => {
