@@ -25,7 +25,8 @@ const model = folderOf("model");
 const reads = folderOf("reads");
 const start = folderOf("start");
 const run = folderOf(values.shuffled ? "run-shuffled" : "run");
-const further = folderOf("run-renamed");
+const renamed = folderOf("run-renamed");
+const again = folderOf("run-again");
 const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
 const rooms = ["--config", here("rooms.yaml")];
 /**
@@ -72,16 +73,20 @@ const reinforce = (out: string, from: string, words: readonly string[]) =>
     ...words,
     ...(values.shuffled ? SAYS_NOTHING : []),
   ]);
+const endOf = (out: string, iterations: number) =>
+  join(out, "checkpoints", `step-${`${iterations}`.padStart(6, "0")}`, "actor");
 reinforce(run, start, ["trainer.total_epochs=450", "actor_rollout_ref.actor.optim.lr=3e-4"]);
 if (values.shuffled) process.exit();
-const learned = join(run, "checkpoints", "step-000450", "actor");
 // What is lost by now are rooms unlike those that it knows: it walks to furniture that such rooms usually have.
-reinforce(further, learned, [
-  ...["trainer.total_epochs=150", "actor_rollout_ref.actor.optim.lr=2e-4"],
-  "env.options.renamed=0.3",
-]);
+const unfamiliar = (out: string, from: string, round: number) =>
+  reinforce(out, from, [
+    ...["trainer.total_epochs=150", "actor_rollout_ref.actor.optim.lr=2e-4"],
+    ...["env.options.renamed=0.3", `trainer.seed=${seed + 100 * round}`],
+  ]);
+unfamiliar(renamed, endOf(run, 450), 0);
+unfamiliar(again, endOf(renamed, 150), 1);
 // Nothing is chosen: who plays is what a run ended with.
-const policies = [reads, start, learned, join(further, "checkpoints", "step-000150", "actor")];
+const ends = [endOf(run, 450), endOf(renamed, 150), endOf(again, 150)];
 for (const split of ["held_out", "unseen_rooms", "valid_seen"])
-  for (const policy of policies)
+  for (const policy of [reads, start, ...ends])
     step(undefined, ["eval", policy, "--split", split, "env.max_steps=50"]);
