@@ -81,7 +81,7 @@ if (values.shuffled) process.exit();
 const unfamiliar = (out: string, from: string, round: number) =>
   reinforce(out, from, [
     ...["trainer.total_epochs=150", "actor_rollout_ref.actor.optim.lr=2e-4"],
-    ...["env.options.renamed=0.3", `trainer.seed=${seed + 100 * round}`],
+    ...["--config", here("renamed.yaml"), `trainer.seed=${seed + 100 * round}`],
   ]);
 unfamiliar(renamed, endOf(run, 450), 0);
 unfamiliar(again, endOf(renamed, 150), 1);

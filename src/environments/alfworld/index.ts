@@ -5,9 +5,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineWorld } from "../define.ts";
+import { EnvironmentError } from "../environment.ts";
 import { EXPLORERS, type ExplorerKind } from "./explorer/explorer.ts";
 import { TASK_TYPES, type TaskType } from "./files/tasks.ts";
 import { DIFFICULTIES, type DifficultyName } from "./household/difficulty.ts";
+import type { Renaming } from "./rearrange.ts";
 
 const types = {
   kind: "list",
@@ -95,6 +97,19 @@ export const household = defineWorld({
     }),
 });
 
+/** Nothing where nothing is called otherwise. */
+function renamingOf(share: number, alike: readonly string[] = []): Renaming | undefined {
+  if (share === 0) return undefined;
+  const groups = alike.map((names) => names.split(/\s+/).filter((name) => name !== ""));
+  if (!groups.some((names) => names.length > 1))
+    throw new EnvironmentError(
+      "alfworld",
+      'renamed needs to know what is alike: groups of kinds of furniture in the option "alike", such as ' +
+        "examples/alfworld/renamed.yaml has.",
+    );
+  return { share, alike: groups };
+}
+
 /** Where `data get alfworld` puts the games unless told otherwise. */
 export const DEFAULT_DATA_FOLDER = join("data", "alfworld");
 
@@ -140,12 +155,17 @@ export const alfworld = defineWorld({
       maximum: 1,
       default: 0,
       about:
-        "in those made rooms, the share of kinds of furniture that are called otherwise (a coffeetable a desk, a cabinet a " +
-        "safe), never what the task names: who knows rooms by heart has to read what is there",
+        "in those made rooms, the share of kinds of furniture that are called otherwise, by other names of their group " +
+        '(option "alike") and never by one that the task names: who knows rooms by heart has to read what is there',
+    },
+    alike: {
+      kind: "list",
+      about:
+        "for renamed: groups of kinds of furniture of which one could as well be another, names with spaces between",
     },
     ...roomOptions,
   },
-  async open({ data = dataFolder(), unseenRooms, variants, renamed, ...options }) {
+  async open({ data = dataFolder(), unseenRooms, variants, renamed, alike, ...options }) {
     const chosen = options.types as readonly TaskType[] | undefined;
     if (data !== "builtin") {
       const { alfworldWorld } = await import("./world.ts");
@@ -156,7 +176,7 @@ export const alfworld = defineWorld({
         expert: options.expert as ExplorerKind,
         unseenRooms,
         variants,
-        renamed,
+        renaming: renamingOf(renamed, alike),
       };
       return alfworldWorld("alfworld", await openLibrary(data), wishes);
     }

@@ -14,19 +14,18 @@ const MOVED = 0.5;
 /** The share of kinds of furniture of which nothing is left. */
 const GONE = 0.25;
 const TRIES = 10;
-/** Furniture of which one kind could as well be another: what lies open, and what is opened. */
-const ALIKE = [
-  [
-    ...["armchair", "bed", "coffeetable", "countertop", "desk", "diningtable", "dresser"],
-    ...["ottoman", "shelf", "sidetable", "sofa", "tvstand"],
-  ],
-  ["cabinet", "drawer", "safe"],
-];
 /** What some tasks cannot be done without. */
 const APPLIANCES = new Set(["sinktype", "sinkbasintype", "microwavetype", "fridgetype"]);
 
-/** `renamed`: the share of kinds of furniture that are called otherwise. */
-export function rearranged(problem: Problem, random: Random, renamed = 0): Problem {
+/** What furniture is called in made rooms. */
+export interface Renaming {
+  /** The share of kinds that are called otherwise. */
+  readonly share: number;
+  /** Groups of kinds of which one could as well be another. */
+  readonly alike: readonly (readonly string[])[];
+}
+
+export function rearranged(problem: Problem, random: Random, renaming?: Renaming): Problem {
   const room = new Room(problem);
   const { gone, copies, moves } = otherRoom(room, random);
   const lost = new Set([...gone, ...moves.lost]);
@@ -48,7 +47,7 @@ export function rearranged(problem: Problem, random: Random, renamed = 0): Probl
   );
   for (const [thing, home] of moves.home)
     added.push(["inreceptacle", thing, home], ["objectatlocation", thing, location.get(home)!]);
-  const names = renamed > 0 ? otherNames(room, gone, random, renamed) : new Map();
+  const names = renaming ? otherNames(room, gone, random, renaming) : new Map();
   return renumbered({ kinds, facts: [...facts, ...added], goal: problem.goal }, names, random);
 }
 
@@ -181,14 +180,14 @@ function otherNames(
   room: Room,
   gone: ReadonlySet<string>,
   random: Random,
-  share: number,
+  { share, alike: groups }: Renaming,
 ): ReadonlyMap<string, string> {
   const left = room.furniture.filter((id) => !gone.has(id));
   const taken = new Set(left.map(nameOf));
   const names = new Map<string, string>();
   for (const id of left) {
     const name = nameOf(id);
-    const alike = ALIKE.find((some) => some.includes(name));
+    const alike = groups.find((some) => some.includes(name));
     if (names.has(name) || !alike || room.isWanted(id)) continue;
     const free = alike.filter((one) => !taken.has(one) && !room.isNamed(one));
     const isRenamed = free.length > 0 && random.chance(share);

@@ -15,7 +15,7 @@ import { OTHER_SPLIT, SPLITS, type TaskType } from "./files/tasks.ts";
 import { UNSEEN_ROOMS, withUnseenRooms } from "./files/unseen-rooms.ts";
 import { readProblem } from "./pddl/problem.ts";
 import { shortestPlan } from "./planner/planner.ts";
-import { rearranged } from "./rearrange.ts";
+import { type Renaming, rearranged } from "./rearrange.ts";
 
 /** Between a game's path and the number of its variant. */
 const VARIANT = "#";
@@ -32,14 +32,14 @@ export interface AlfworldOptions {
   readonly unseenRooms: number;
   /** In how many rooms every training game is: its own, and others made from it. */
   readonly variants: number;
-  /** In the rooms made from others: the share of kinds of furniture that are called otherwise. */
-  readonly renamed: number;
+  /** In the rooms made from others; without it furniture is called what it is. */
+  readonly renaming?: Renaming | undefined;
 }
 
 export function alfworldWorld(
   name: string,
   library: Library,
-  { types, winReward, expert, unseenRooms, variants, renamed }: AlfworldOptions,
+  { types, winReward, expert, unseenRooms, variants, renaming }: AlfworldOptions,
 ): World<LocalEnvironment> {
   const all = withUnseenRooms(name, library.entries, unseenRooms);
   const entries = types
@@ -62,7 +62,7 @@ export function alfworldWorld(
       const room =
         variant === undefined
           ? problem
-          : rearranged(problem, seededRandom("rearranged", id), renamed);
+          : rearranged(problem, seededRandom("rearranged", id), renaming);
       return compileGame(room, file);
     });
   };

@@ -44,7 +44,6 @@ describe.skipIf(isMissing(REAL_GAMES_PATH, "golden/alfworld.json"))("the real ga
       winReward: 10,
       expert: "whimsical",
       unseenRooms: 0,
-      renamed: 0,
       variants: 1,
     });
   }, 120_000);

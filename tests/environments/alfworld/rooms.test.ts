@@ -14,6 +14,8 @@ const open = async (...overrides: string[]) => {
   });
   return openRunWorld((await runOptions(config)).world);
 };
+const OPEN =
+  "armchair bed coffeetable countertop desk diningtable dresser ottoman shelf sidetable sofa tvstand";
 const ids = (tasks: TaskSet) => Array.from({ length: tasks.length }, (_, i) => tasks.task(i).id);
 const planOf = (id: string) => Number(/-(\d+)\/trial/.exec(id)![1]);
 const plans = (tasks: TaskSet) => new Set(ids(tasks).map(planOf));
@@ -61,7 +63,10 @@ describe.skipIf(isMissing(REAL_GAMES_PATH))("rooms", () => {
 
   test("with furniture that is called otherwise can be solved, and the task names none of it", async () => {
     const { world } = await open("env.options.variants=2");
-    const { world: renaming } = await open("env.options.variants=2", "env.options.renamed=1");
+    const { world: renaming } = await open(
+      ...["env.options.variants=2", "env.options.renamed=1"],
+      `env.options.alike=[${[OPEN, "cabinet drawer safe"].map((names) => `"${names}"`).join(",")}]`,
+    );
     const tasks = await renaming.tasks("train");
     const games = tasks.length / 2;
     const [environment, plain] = [renaming.environment(), world.environment()];
@@ -88,6 +93,13 @@ describe.skipIf(isMissing(REAL_GAMES_PATH))("rooms", () => {
       expect(won, task.id).toBe(true);
     }
     expect(others).toBeGreaterThan(100);
+  });
+
+  test("are called otherwise only where it is said what is alike", async () => {
+    for (const alike of [[], ["env.options.alike=[desk]"]])
+      await expect(open("env.options.renamed=0.5", ...alike)).rejects.toThrow(
+        "renamed needs to know what is alike: groups of kinds of furniture",
+      );
   });
 
   test("of a game that is held out are held out with it", async () => {
