@@ -19,9 +19,10 @@ const DOCUMENTS = fileURLToPath(new URL("../../docs", import.meta.url));
 const USAGE = `Usage: npm run leaderboard [-- --check]
        npm run leaderboard -- run NAME
        npm run leaderboard -- add RUN [RUN …] --name NAME --by WHO --model TEXT --start TEXT --expert-episodes N
-           --command TEXT --won SPLIT=WON/PLAYED … [--commit HASH]
+           --command TEXT --won SPLIT=WON/PLAYED … [--step N] [--commit HASH]
 
---won: what \`openmanus-rl eval RUN --split SPLIT env.max_steps=50\` counted.`;
+--won: what \`openmanus-rl eval RUN --split SPLIT env.max_steps=50\` counted.
+--step: the iteration of the policy that it counted for, all runs together; by default the one of the best validation.`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -34,6 +35,7 @@ const { values, positionals } = parseArgs({
     "expert-episodes": { type: "string" },
     command: { type: "string" },
     commit: { type: "string" },
+    step: { type: "string" },
     won: { type: "string", multiple: true, default: [] },
   },
 });
@@ -79,6 +81,13 @@ function add(runs: readonly string[]): void {
   const config = parse(readFileSync(join(runs[0]!, "config.yaml"), "utf8"));
   const chosenBy = config.data.held_out > 0 ? "held_out" : "valid_seen";
   const validations = oneAfterAnother(runs.map((run) => validationsOf(run, chosenBy)));
+  const step = values.step === undefined ? bestOf(validations, chosenBy).step : Number(values.step);
+  if (!validations.some((one) => one.step === step)) {
+    refuse(
+      `nothing was validated at ${values.step}; there are ${validations.map((one) => one.step).join(", ")}`,
+    );
+    return;
+  }
   const file = writeEntry({
     ...{ name, by, model, start, command, expertEpisodes: experts },
     algorithm: config.algorithm.adv_estimator,
@@ -90,7 +99,7 @@ function add(runs: readonly string[]): void {
     turns: config.env.max_steps,
     validations,
     chosen: {
-      step: bestOf(validations, chosenBy).step,
+      step,
       won: Object.fromEntries(won.map((one) => [one![1]!, [Number(one![2]), Number(one![3])]])),
     },
   });

@@ -19,7 +19,7 @@ export function leaderboardPage(entries: readonly Entry[]): string {
       ...pictureOf(entries, split),
     ]),
     "## The policies that were chosen",
-    "Of each run, the one that did best in validation on `held_out`; 50 turns, temperature 0.4.",
+    "Of each run, the one that did best in validation on `held_out`, or the one that it ended with; 50 turns, temperature 0.4.",
     chosenTable(entries),
     "## The entries",
     ...entries.map(description),
