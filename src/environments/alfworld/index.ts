@@ -104,8 +104,8 @@ function renamingOf(share: number, alike: readonly string[] = []): Renaming | un
   if (!groups.some((names) => names.length > 1))
     throw new EnvironmentError(
       "alfworld",
-      'renamed needs to know what is alike: groups of kinds of furniture in the option "alike", such as ' +
-        "examples/alfworld/renamed.yaml has.",
+      "renamed needs to know what is alike: groups of kinds of furniture, with spaces between their names, in the " +
+        "option alike=[NAME NAME NAME,NAME NAME].",
     );
   return { share, alike: groups };
 }
