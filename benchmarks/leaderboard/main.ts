@@ -47,13 +47,11 @@ else refuse(USAGE);
 
 function render(): void {
   const entries = readEntries();
-  const files = [...leaderboardPictures(entries)].map(([name, text]) => [
-    join("pictures", name),
-    text,
-  ]);
-  for (const [name, text] of [["leaderboard.md", leaderboardPage(entries)], ...files]) {
-    const file = join(DOCUMENTS, name!);
-    if (!values.check) writeFileSync(file, text!);
+  const files = new Map([["leaderboard.md", leaderboardPage(entries)]]);
+  for (const [name, text] of leaderboardPictures(entries)) files.set(join("pictures", name), text);
+  for (const [name, text] of files) {
+    const file = join(DOCUMENTS, name);
+    if (!values.check) writeFileSync(file, text);
     else if (!existsSync(file) || readFileSync(file, "utf8") !== text)
       refuse(`docs/${name} is not as the entries are: npm run leaderboard`);
   }
