@@ -213,7 +213,13 @@ describe("a folder", () => {
 
   it("that is empty, missing or no folder of games is refused", async () => {
     mkdirSync(join(root, "nothing"));
-    await expect(openLibrary(join(root, "nothing"))).rejects.toThrow(/holds no games/);
+    await expect(openLibrary(join(root, "nothing"))).rejects.toThrow(
+      /holds no games.* is this the folder json_2\.1\.1\?/,
+    );
+    put("nothing/json_2.1.1.tar.xz", "x");
+    await expect(openLibrary(join(root, "nothing"))).rejects.toThrow(
+      /are they in .*nothing\/json_2\.1\.1\.tar\.xz\?/,
+    );
     await expect(openLibrary(join(root, "missing"))).rejects.toThrow(/there is nothing at/);
     put("file.rar", "x");
     await expect(openLibrary(join(root, "file.rar"))).rejects.toThrow(/neither a folder nor/);

@@ -1,7 +1,8 @@
 /**
  * @file A collection of game files: a folder, an archive, or a single file.
  */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { ArchiveError } from "../../archive/error.ts";
 import { EnvironmentError } from "../../environment.ts";
 import { openFolder } from "./folder.ts";
@@ -41,15 +42,27 @@ export async function openLibrary(path: string): Promise<Library> {
     throw new EnvironmentError(
       "alfworld",
       `${path} holds no games that can be played (${library.leftOut} were left out). ` +
-        "Games are files named game.tw-pddl; is this the folder json_2.1.1?",
+        `Games are files named game.tw-pddl; ${whereElse(path)}?`,
     );
   return library;
 }
 
+/** What somebody may have meant by a path without games. */
+function whereElse(path: string): string {
+  const inside = statSync(path).isDirectory() ? readdirSync(path).sort() : [];
+  const archive = inside.find((name) => ZIP.test(name) || TAR.test(name));
+  return archive === undefined
+    ? "is this the folder json_2.1.1"
+    : `are they in ${join(path, archive)}`;
+}
+
+const ZIP = /\.zip$/;
+const TAR = /\.(tar|tar\.gz|tgz|tar\.xz|txz)$/;
+
 async function open(path: string): Promise<Library> {
   if (statSync(path).isDirectory() || path.endsWith(".tw-pddl")) return openFolder(path);
-  if (path.endsWith(".zip")) return openZip(path);
-  if (/\.(tar|tar\.gz|tgz|tar\.xz|txz)$/.test(path)) return openTar(path);
+  if (ZIP.test(path)) return openZip(path);
+  if (TAR.test(path)) return openTar(path);
   throw new EnvironmentError(
     "alfworld",
     `${path} is neither a folder nor a ${ARCHIVES}. Unpack it and give the folder.`,
