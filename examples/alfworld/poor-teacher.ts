@@ -1,7 +1,7 @@
 /**
  * @file ALFWorld by reinforcement learning, after a poor teacher. SFT teaches to read, and then to act as a teacher does that
- * acts at random in two of five turns; GiGPO takes it from there, in rooms made from the training games'. What it can do is
- * then shown in rooms that none of them has entered.
+ * acts at random in two of five turns; GiGPO takes it from there. All of it plays in rooms made from the training games' in which
+ * furniture is called otherwise. What it can do is then shown in rooms as they are that none of them has entered.
  *
  *   npx tsx examples/alfworld/poor-teacher.ts [--folder runs/poor-teacher] [--seed 0] [--shuffled]
  *
@@ -26,7 +26,7 @@ const reads = folderOf("reads");
 const start = folderOf("start");
 const run = folderOf(values.shuffled ? "run-shuffled" : "run");
 const agent = ["--preset", "small-model", "--config", here("agent.yaml")];
-// Rooms made from the training games', with furniture called otherwise in all of them: what usually stands in a room helps nobody.
+// Rooms made from the training games', whose furniture is called otherwise: who knows what usually stands in a room gains nothing.
 const rooms = ["--config", here("rooms.yaml"), "--config", here("renamed.yaml")];
 /**
  * Nor must anything else say who won: invalid actions are not penalised, and nothing is discounted, because only who wins
@@ -54,31 +54,27 @@ learn(reads, model, 0, ["--all-tokens", "--episodes", "8000", "--epochs", "5", "
 learn(start, reads, 1, [
   ...["--episodes", "1000", "--epochs", "1", "--random-actions", "0.4", "--lr", "5e-4"],
 ]);
-const reinforce = (out: string, from: string, words: readonly string[]) =>
-  step(undefined, [
-    ...["train", ...agent, "--config", here("gigpo.yaml"), ...rooms, "--model", from],
-    ...[`trainer.default_local_dir=${out}`, `trainer.seed=${seed}`],
-    "actor_rollout_ref.actor.optim.lr=3e-4",
-    ...["trainer.save_freq=30", "trainer.test_freq=30"],
-    // Ends small: at a constant rate validations went up and down by five points to the end.
-    ...["actor_rollout_ref.actor.optim.warmup_style=cosine"],
-    ...["actor_rollout_ref.actor.optim.min_lr_ratio=0.05"],
-    "actor_rollout_ref.actor.ppo_mini_batch_size=32",
-    // Most of the kinds that are won half of the time: what is won always, or never, teaches nothing.
-    "data.curriculum.by=kind",
-    // Who wanders needs more turns to win at all.
-    ...["actor_rollout_ref.rollout.temperature=0.8", "env.max_steps=40"],
-    // Nothing is chosen by the other two; they tell how long it took to what.
-    ...["data.val_batch_size=200", "env.also_validate=[unseen_rooms,valid_seen]"],
-    ...words,
-    ...(values.shuffled ? SAYS_NOTHING : []),
-  ]);
-const endOf = (out: string, iterations: number) =>
-  join(out, "checkpoints", `step-${`${iterations}`.padStart(6, "0")}`, "actor");
-const iterations = 750;
-reinforce(run, start, [`trainer.total_epochs=${iterations}`]);
+const ITERATIONS = 750;
+step(undefined, [
+  ...["train", ...agent, "--config", here("gigpo.yaml"), ...rooms, "--model", start],
+  ...[`trainer.default_local_dir=${run}`, `trainer.seed=${seed}`],
+  ...[`trainer.total_epochs=${ITERATIONS}`, "trainer.save_freq=30", "trainer.test_freq=30"],
+  "actor_rollout_ref.actor.optim.lr=3e-4",
+  // Ends small: at a constant rate validations went up and down by five points to the end.
+  ...["actor_rollout_ref.actor.optim.warmup_style=cosine"],
+  ...["actor_rollout_ref.actor.optim.min_lr_ratio=0.05"],
+  "actor_rollout_ref.actor.ppo_mini_batch_size=32",
+  // Most of the kinds that are won half of the time: what is won always, or never, teaches nothing.
+  "data.curriculum.by=kind",
+  // Who wanders needs more turns to win at all.
+  ...["actor_rollout_ref.rollout.temperature=0.8", "env.max_steps=40"],
+  // Nothing is chosen by the other two; they tell how long it took to what.
+  ...["data.val_batch_size=200", "env.also_validate=[unseen_rooms,valid_seen]"],
+  ...(values.shuffled ? SAYS_NOTHING : []),
+]);
 if (values.shuffled) process.exit();
 // Nothing is chosen: who plays is what the run ended with.
+const end = join(run, "checkpoints", `step-${`${ITERATIONS}`.padStart(6, "0")}`, "actor");
 for (const split of ["held_out", "unseen_rooms", "valid_seen"])
-  for (const policy of [reads, start, endOf(run, iterations)])
+  for (const policy of [reads, start, end])
     step(undefined, ["eval", policy, "--split", split, "env.max_steps=50"]);
