@@ -14,6 +14,9 @@ import { makeRun } from "./support/made-run.ts";
 
 const NASTY = `</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e${"x".repeat(300_000)}`;
 
+/** The page draws a moment after it was told, and a busy machine takes its time. */
+const SOON = { timeout: 10_000 };
+
 const parent = temporaryFolder();
 const runs = join(parent, "runs");
 
@@ -41,11 +44,11 @@ describe.skipIf(isBrowserMissing())("the page", { timeout: 180_000 }, () => {
     const { page, complaints } = await openPage({ dark: true });
     await page.goto(url);
     await page.getByRole("link", { name: /gigpo-0/ }).waitFor();
-    expect(await page.locator("tbody tr").count()).toBe(4);
+    await expect.poll(() => page.locator("tbody tr").count(), SOON).toBe(4);
     await page.getByRole("link", { name: /gigpo-0/ }).click();
     await page.getByText("paired sign test").waitFor();
     await page.locator(".plot canvas").first().waitFor();
-    expect(await page.locator("figure.chart").count()).toBe(5);
+    await expect.poll(() => page.locator("figure.chart").count(), SOON).toBe(5);
     await page.getByText("Configuration").click();
     await page.getByText("adv_estimator: gigpo").waitFor();
     // By choosing rows; two seeds become one curve with a band.
@@ -81,17 +84,18 @@ describe.skipIf(isBrowserMissing())("the page", { timeout: 180_000 }, () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     await page.getByText("log-probability in its update").waitFor();
-    expect(await page.locator(".token.shown").count()).toBe(1);
-    const before = await page.locator(".token").nth(3).getAttribute("style");
+    await expect.poll(() => page.locator(".token.shown").count(), SOON).toBe(1);
+    const style = () => page.locator(".token").nth(3).getAttribute("style");
+    const before = await style();
     await page.getByRole("combobox").selectOption("entropy");
-    expect(await page.locator(".token").nth(3).getAttribute("style")).not.toBe(before);
+    await expect.poll(style, SOON).not.toBe(before);
     await page.getByRole("link", { name: "the task through training" }).click();
     await page.getByText("iteration 12").waitFor();
-    expect(await page.locator(".columns section").count()).toBe(3);
+    await expect.poll(() => page.locator(".columns section").count(), SOON).toBe(3);
     await page.goBack();
     await page.getByRole("link", { name: "its group" }).click();
     await page.getByText("compared with each other").waitFor();
-    expect(await page.locator(".group td").count()).toBe(12);
+    await expect.poll(() => page.locator(".group td").count(), SOON).toBe(12);
     expect(complaints).toEqual([]);
     await page.close();
   });
