@@ -1,7 +1,7 @@
 /**
  * @file vLLM on the CPU as the engine of a training: a policy learns to find its way through a maze as with our own
- * engine, the weights that vLLM plays with are ours after every update, a server that is killed is started again, one
- * that does not take the weights stops the run, and two processes (tensor parallel) do as one.
+ * engine, also where two processes have half of every layer (tensor parallel), the weights that vLLM plays with are ours
+ * after every update, a server that is killed is started again, and one that does not take the weights stops the run.
  *
  * vLLM is 2 GB to fetch: where its environment is not there already, OPENMANUS_INTEROP_VLLM=1 makes it.
  */
@@ -25,7 +25,7 @@ const ITERATIONS = 10;
 /** The iteration in which the server is killed. */
 const KILLED = 4;
 /** Validation: 25 tasks, each so many times. Machines round otherwise, so runs differ: it takes many to compare them. */
-const PLAYED = { tasks: 25, times: 8 };
+const PLAYED = { tasks: 25, times: 16 };
 /** Below this, a difference of two success rates is none of chance's making. */
 const BY_CHANCE = 0.01;
 /** What vLLM computes heads of, and tensor parallel can halve. */
@@ -54,16 +54,12 @@ const check: InteropCheck = {
         if (iteration === KILLED - 1) setTimeout(() => (killed = killServer()), 1500);
       },
     );
+    const split = await play("split", [
+      ...[...vllm, "actor_rollout_ref.rollout.tensor_model_parallel_size=2"],
+      `trainer.total_epochs=${ITERATIONS}`,
+    ]);
     return [
-      {
-        what: `GRPO, ${ITERATIONS} iterations, success`,
-        detail: `${shown(theirs)}; with our engine ${shown(ours)}`,
-        problem: learningProblem(theirs, ours),
-      },
-      {
-        what: "… |Δ log p| of the probe after each sync",
-        ...within(theirs.metrics, "rollout_sync/logprob_diff_max", ITERATIONS),
-      },
+      ...learning(`GRPO, ${ITERATIONS} iterations, success`, theirs, ours),
       {
         what: "… |Δ log p| of what was played",
         ...within(theirs.metrics, "training/rollout_logprob_diff_max", ITERATIONS),
@@ -73,6 +69,7 @@ const check: InteropCheck = {
         detail: `started again ${theirs.metrics.at(-1)!["rollout_sync/restarts"]} times, no episode lost`,
         problem: deathProblem(killed, theirs.metrics),
       },
+      ...learning("tensor parallel 2, success", split, ours),
       await adapterAlone(play, vllm),
       ...(await ofOthers(play, executable, warm)),
     ];
@@ -111,6 +108,8 @@ async function trained(
   const rates: number[] = [];
   const config = mazeConfig(warm, run, [
     "algorithm.adv_estimator=grpo",
+    // At the maze's own 1e-3 one seed in four unlearns what it could, with our engine, too: which one hangs on rounding.
+    "actor_rollout_ref.actor.optim.lr=5e-4",
     `trainer.test_freq=${ITERATIONS}`,
     `actor_rollout_ref.rollout.val_kwargs.n=${PLAYED.times}`,
     ...own,
@@ -136,6 +135,20 @@ async function trained(
 
 function shown({ before, after }: Trained): string {
   return `${(100 * before).toFixed(0)} to ${(100 * after).toFixed(0)} %`;
+}
+
+function learning(what: string, theirs: Trained, ours: Trained): Finding[] {
+  return [
+    {
+      what,
+      detail: `${shown(theirs)}; with our engine ${shown(ours)}`,
+      problem: learningProblem(theirs, ours),
+    },
+    {
+      what: "… |Δ log p| of the probe after each sync",
+      ...within(theirs.metrics, "rollout_sync/logprob_diff_max", ITERATIONS),
+    },
+  ];
 }
 
 /** It must rise, and as with our engine. */
