@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { runCode } from "../../../src/environments/tools/code/run.ts";
 import { createSandbox } from "../../../src/environments/tools/code/sandbox.ts";
 import { codeTool } from "../../../src/environments/tools/code/tool.ts";
@@ -83,6 +83,14 @@ describe("nothing of this machine is to be found", () => {
 });
 
 describe("limits hold", () => {
+  it("and say so, whenever between two looks at the clock the time is over", async () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 40));
+    onTestFinished(() => clock.mockRestore());
+    const { error } = await runCode("for (;;);", { ...LIMITS, time: 60 });
+    expect(error).toBe("it took longer than 0.06 s and was stopped");
+  });
+
   const late = /longer than 0\.5 s/;
   const memory = /out of memory|too long|too large|Invalid array length|longer than/i;
   const stack = /stack overflow|gave up/i;

@@ -80,8 +80,10 @@ export async function runCode(code: string, limits: CodeLimits): Promise<CodeRes
   let deadline = performance.now() + limits.time;
   let isLate = false;
   runtime.setInterruptHandler(() => {
-    isLate ||= performance.now() > deadline;
-    return performance.now() > deadline;
+    // Read once: whoever is stopped is late.
+    const isOver = performance.now() > deadline;
+    isLate ||= isOver;
+    return isOver;
   });
   const context = runtime.newContext();
   const desk = context.unwrapResult(
